@@ -1,0 +1,101 @@
+"""The command line: `wakesleep <command>`.
+
+A user's mistake ends in one sentence on standard error and exit code 2; Ctrl-C in exit code 130.
+"""
+
+import enum
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from wakesleep import runtime
+from wakesleep.errors import UserError
+
+app = tyro.extras.SubcommandApp()
+
+
+class Player(enum.Enum):
+    """Who plays."""
+
+    random = "random"
+    optimal = "optimal"
+
+
+@app.command
+def tasks(domain: str | None = None, paper: bool = False) -> None:
+    """List the tasks.
+
+    Args:
+        domain: only those of this domain.
+        paper: only those of the paper.
+    """
+    from wakesleep.worlds import registry
+
+    table = Table("task", "domain", "in the paper", "what to do")
+    for name in registry.tasks(domain, paper_only=paper):
+        info = registry.task_info(name)
+        table.add_row(info.name, info.domain, "yes" if info.in_paper else "", info.goal)
+    Console().print(table)
+
+
+@app.command
+def play(
+    task: tyro.conf.Positional[str],
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
+    policy: Player = Player.random,
+    seed: int = 0,
+    max_frames: int = 1000,
+) -> None:
+    """Play one episode and save it as a moving picture or a strip of pictures.
+
+    Args:
+        task: which task; `wakesleep tasks` lists them.
+        out: file to write, .gif or .png.
+        policy: random actions, or the fewest actions that succeed (found by search; Minigrid without moving balls).
+        seed: of layout and actions.
+        max_frames: longest episode to draw.
+    """
+    import jax
+
+    from wakesleep.worlds import episode, registry
+    from wakesleep.worlds.minigrid.solve import shortest_plan
+    from wakesleep.worlds.minigrid.tasks import MinigridWorld
+    from wakesleep.worlds.world import World, compiled_reset
+
+    world = registry.make(task)
+    episode.check_target(out)
+    if not isinstance(world, World):
+        raise UserError(f"{task} runs outside JAX and cannot be drawn here")
+    key, start_key = jax.random.split(jax.random.key(seed))
+    start = compiled_reset(world, start_key)
+    if policy is Player.random:
+        player = episode.random_policy(world)
+    elif not isinstance(world, MinigridWorld):
+        raise UserError("only Minigrid tasks can be played optimally")
+    elif (plan := shortest_plan(world, start[0])) is None:
+        raise UserError(f"the layout of {task} with seed {seed} cannot be solved: try another seed")
+    else:
+        player = episode.plan_policy(plan)
+    played = episode.record(world, player, key, start, max_frames)
+    episode.save(list(episode.frames(world, played)), out)
+    print(f"{out}: {len(played.actions)} steps, return {played.total_reward:.3f}")
+
+
+def main() -> None:
+    """Entry point of the `wakesleep` command."""
+    runtime.set_up()
+    try:
+        app.cli(prog="wakesleep", description="Lifelong reinforcement learning that sleeps on it.")
+    except UserError as error:
+        print(f"wakesleep: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

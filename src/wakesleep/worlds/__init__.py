@@ -1,0 +1,1 @@
+"""What the agent lives in: Minigrid, any Gymnasium environment, worlds of your own."""

@@ -1,0 +1,96 @@
+"""Many copies of a world at once, each beginning a new episode when one ends.
+
+Drawing a start (sampling a layout) costs far more than a step, and a batched step would pay for it every time. So
+starts are drawn ahead, a pool per chunk of work, and handed out in order as episodes end:
+
+    starts = draw_starts(world, key, 1024)
+    batch, observations = begin(starts, 64)
+    batch, stepped = step_batch(world, starts, batch, actions, key)
+
+Every start comes from the task's own distribution. None is used twice until the pool is exhausted; then it is
+handed out again from the beginning, so draw as many as the chunk may need. `vmap` over these functions runs groups
+of environments in different tasks (see `stack`).
+"""
+
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key, Shaped
+
+from wakesleep.errors import UserError
+from wakesleep.worlds.world import Stepped, World
+
+W = TypeVar("W", bound=World)
+
+
+class Starts(NamedTuple):
+    """A pool of first states with their observations, leading axis: the pool."""
+
+    state: Any
+    observation: Any
+
+    @property
+    def size(self) -> int:
+        """How many starts the pool holds."""
+        return jax.tree.leaves(self.state)[0].shape[0]
+
+
+class Batch(NamedTuple):
+    """The states of a batch of environments, and how many starts of the pool they have used."""
+
+    state: Any
+    used: Int[Array, ""]
+
+
+def draw_starts(world: World, key: Key[Array, ""], count: int) -> Starts:
+    """Draw a pool of starts from the world's own distribution."""
+    state, timestep = jax.vmap(world.reset)(jax.random.split(key, count))
+    return Starts(state, timestep.observation)
+
+
+def begin(starts: Starts, num_envs: int) -> tuple[Batch, Any]:
+    """Begin an episode in each of `num_envs` environments. Returns the batch and the first observations."""
+    if num_envs > starts.size:
+        raise UserError(f"{num_envs} environments need a pool of at least as many starts, not {starts.size}")
+    first = jax.tree.map(lambda pool: pool[:num_envs], starts)
+    return Batch(first.state, jnp.int32(num_envs)), first.observation
+
+
+def renew(batch: Batch) -> Batch:
+    """Go on with a fresh pool: episodes under way continue, the next to begin takes the pool's first start."""
+    return batch._replace(used=jnp.int32(0))
+
+
+def step_batch(
+    world: World, starts: Starts, batch: Batch, actions: Shaped[Array, "envs *parts"], key: Key[Array, ""]
+) -> tuple[Batch, Stepped]:
+    """Step every environment; where an episode ends, go on from the next start of the pool."""
+    num_envs = actions.shape[0]
+    state, timestep = jax.vmap(world.step)(batch.state, actions, jax.random.split(key, num_envs))
+    ended = timestep.terminated | timestep.truncated
+    place = (batch.used + jnp.cumsum(ended, dtype=jnp.int32) - 1) % starts.size
+
+    def restart(pool: Array, running: Array) -> Array:
+        where = ended.reshape((num_envs,) + (1,) * (running.ndim - 1))
+        return jnp.where(where, pool[place], running)
+
+    next_state = jax.tree.map(restart, starts.state, state)
+    observation = jax.tree.map(restart, starts.observation, timestep.observation)
+    used = (batch.used + jnp.sum(ended, dtype=jnp.int32)) % starts.size
+    stepped = Stepped(
+        observation,
+        timestep.reward,
+        timestep.terminated,
+        timestep.truncated,
+        successor=timestep.observation,
+        valid=jnp.ones(num_envs, bool),
+    )
+    return Batch(next_state, used), stepped
+
+
+def stack(*worlds: W) -> W:
+    """Several worlds of one domain as one value with a leading axis, to `vmap` over: groups in different tasks."""
+    if len({jax.tree.structure(world) for world in worlds}) != 1:
+        raise UserError("only worlds of one domain can be stacked: they must share shapes and program")
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *worlds)

@@ -1,0 +1,175 @@
+"""The eighteen Minigrid tasks of TELLA, ten of which the paper uses, each a row of data; and the world they share.
+
+A name is family and variant, `DoorKey_S5`. Sizes and counts are in the variant: S the size of the grid (CustomUnlock:
+of a room), N the number of walls, distractors or balls, T of targets, R the row of the second strip of lava.
+"""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Key, Shaped
+
+from wakesleep.errors import UserError
+from wakesleep.worlds.minigrid import cells, engine, layouts
+from wakesleep.worlds.minigrid.cells import Kind
+from wakesleep.worlds.minigrid.draw import TILE, draw
+from wakesleep.worlds.minigrid.engine import Rules, State
+from wakesleep.worlds.minigrid.layouts import HEIGHT, WIDTH, Family, Plan
+from wakesleep.worlds.minigrid.observe import VIEW, observe
+from wakesleep.worlds.world import ActionSpec, ObservationSpec, TimeStep
+
+OBSERVATION = ObservationSpec.of((VIEW, VIEW, 3), np.uint8, 0, 255, scale=cells.CHANNEL_MAXIMA)
+ACTION = ActionSpec.single(engine.NUM_ACTIONS)
+
+
+class MinigridWorld(eqx.Module):
+    """A Minigrid task as a world. All its fields are array leaves: every task runs the same compiled program."""
+
+    plan: Plan
+    rules: Rules
+
+    @property
+    def observation_spec(self) -> ObservationSpec:
+        """7 x 7 cells before the agent: type, colour, state."""
+        return OBSERVATION
+
+    @property
+    def action_spec(self) -> ActionSpec:
+        """Turn left, turn right, forward, pick up, drop, toggle."""
+        return ACTION
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """What the actions are called in pictures."""
+        return ("left", "right", "forward", "pick up", "drop", "toggle")
+
+    def reset(self, key: Key[Array, ""]) -> tuple[State, TimeStep]:
+        """Begin an episode in a layout drawn for this task."""
+        state = layouts.draw_layout(self.plan, key)
+        return state, self._timestep(state, 0.0, False, False)
+
+    def begin(self, layout: State) -> tuple[State, TimeStep]:
+        """Begin, or go on, in a given layout: one of `draw_layout`, of `farama.layout_of`, or made by hand."""
+        check_layout(layout)
+        return layout, self._timestep(layout, 0.0, False, False)
+
+    def step(self, state: State, action: Shaped[ArrayLike, ""], key: Key[Array, ""]) -> tuple[State, TimeStep]:
+        """One step: dynamics of `engine.step`, observation of `observe`."""
+        ACTION.check(action)
+        state, reward, terminated, truncated = engine.step(self.rules, state, jnp.asarray(action), key)
+        return state, self._timestep(state, reward, terminated, truncated)
+
+    def draw(self, state: State, tile: int = TILE) -> np.ndarray:
+        """A picture of the state, `tile` pixels a cell."""
+        observation = np.asarray(observe(state, self.rules.see_through_walls))
+        return draw(state, observation, int(self.plan.width), int(self.plan.height), tile)
+
+    def _timestep(self, state: State, reward: ArrayLike, terminated: ArrayLike, truncated: ArrayLike) -> TimeStep:
+        observation = observe(state, self.rules.see_through_walls)
+        return TimeStep(observation, jnp.float32(reward), jnp.bool_(terminated), jnp.bool_(truncated))
+
+
+@dataclass(frozen=True)
+class MinigridTask:
+    """One row of the task table."""
+
+    name: str
+    family: Family
+    width: int
+    height: int
+    first: int
+    second: int
+    max_steps: int
+    in_paper: bool
+    goal: str
+    """What the agent has to do, in a few words."""
+
+    def world(self) -> MinigridWorld:
+        """The task as a world."""
+        family = self.family
+        plan = Plan(*(jnp.int32(number) for number in (family, self.width, self.height, self.first, self.second)))
+        rules = Rules(
+            max_steps=jnp.int32(self.max_steps),
+            success_rewards=jnp.asarray(engine.success_rewards(self.max_steps)),
+            see_through_walls=jnp.bool_(family in (Family.DIST_SHIFT, Family.FETCH, Family.DYN_OBSTACLES)),
+            pickup_ends=jnp.bool_(family == Family.FETCH),
+            opening_ends=jnp.bool_(family == Family.UNLOCK),
+            lava_reward=jnp.float32(-1 if family == Family.DIST_SHIFT else 0),
+            ball_reward=jnp.float32(-1),
+            balls_move=jnp.bool_(family == Family.DYN_OBSTACLES),
+        )
+        return MinigridWorld(plan, rules)
+
+
+def _crossing(walls: int, in_paper: bool) -> MinigridTask:
+    goal = f"find the opening{'s' * (walls > 1)} in {walls} wall{'s' * (walls > 1)}, reach the goal"
+    return MinigridTask(f"SimpleCrossing_S9N{walls}", Family.SIMPLE_CROSSING, 9, 9, walls, 0, 4 * 9 * 9, in_paper, goal)
+
+
+def _dist_shift(row: int, in_paper: bool) -> MinigridTask:
+    goal = f"go round the lava (rows 1 and {row}, -1), reach the goal"
+    return MinigridTask(f"DistShift_R{row}", Family.DIST_SHIFT, 9, 7, row, 0, 4 * 9 * 7, in_paper, goal)
+
+
+def _dyn_obstacles(size: int, balls: int) -> MinigridTask:
+    goal = f"reach the goal past {balls} moving ball{'s' * (balls > 1)} (-1)"
+    return MinigridTask(
+        f"DynObstacles_S{size}N{balls}", Family.DYN_OBSTACLES, size, size, balls, 0, 4 * size**2, False, goal
+    )
+
+
+def _fetch(size: int, targets: int, distractors: int, in_paper: bool) -> MinigridTask:
+    name = f"CustomFetch_S{size}T{targets}N{distractors}"
+    goal = f"pick up {'the' if targets == 1 else 'a'} yellow key, none of {distractors} other objects"
+    return MinigridTask(name, Family.FETCH, size, size, targets, distractors, 5 * size**2, in_paper, goal)
+
+
+def _unlock(room: int, in_paper: bool) -> MinigridTask:
+    width, goal = 2 * room - 1, "fetch the key, open the locked door"
+    return MinigridTask(f"CustomUnlock_S{room}", Family.UNLOCK, width, room, 0, 0, 8 * room**2, in_paper, goal)
+
+
+def _door_key(size: int, in_paper: bool) -> MinigridTask:
+    goal = "fetch the key, open the door, reach the goal"
+    return MinigridTask(f"DoorKey_S{size}", Family.DOOR_KEY, size, size, 0, 0, 10 * size**2, in_paper, goal)
+
+
+TASKS = {
+    task.name: task
+    for task in (
+        _crossing(1, True), _crossing(2, True), _crossing(3, False),
+        _dist_shift(2, True), _dist_shift(5, False), _dist_shift(3, True),
+        _dyn_obstacles(6, 1), _dyn_obstacles(8, 2), _dyn_obstacles(10, 3),
+        _fetch(5, 1, 2, True), _fetch(8, 1, 2, True), _fetch(10, 2, 4, False),
+        _unlock(5, True), _unlock(7, True), _unlock(9, False),
+        _door_key(5, True), _door_key(6, True), _door_key(7, False),
+    )
+}  # fmt: skip
+"""All tasks by name, in TELLA's order (which its seed chain depends on)."""
+
+
+def check_layout(layout: State) -> None:
+    """Refuse a layout that the engine cannot run: wrong size, an open border, the agent or an object out of place."""
+    grid = np.asarray(layout.grid)
+    if grid.shape != (HEIGHT, WIDTH):
+        raise UserError(f"a layout's grid has {HEIGHT} rows of {WIDTH} cells (padded with wall), not {grid.shape}")
+    kinds = grid & 0b1111
+    inner = (slice(1, -1), slice(1, -1))
+    border = np.ones(grid.shape, bool)
+    border[inner] = False
+    if (grid[border] != cells.WALL).any():
+        raise UserError("a layout must be closed by grey wall: its first and last rows and columns hold something else")
+    if not np.isin(kinds[inner], [kind for kind in Kind if kind not in (Kind.UNSEEN, Kind.AGENT)]).all():
+        raise UserError("a layout holds a cell that is no Minigrid object")
+    x, y, direction = int(layout.x), int(layout.y), int(layout.direction)
+    inside = 0 < x < WIDTH - 1 and 0 < y < HEIGHT - 1
+    if not inside or kinds[y, x] in (Kind.WALL, Kind.KEY, Kind.BALL, Kind.BOX):
+        raise UserError(f"the agent cannot stand at column {x}, row {y} of this layout")
+    if direction not in range(4):
+        raise UserError(f"the agent's direction is 0 (right), 1 (down), 2 (left) or 3 (up), not {direction}")
+    for ball_x, ball_y in np.asarray(layout.balls):
+        in_use = ball_x != engine.NOWHERE
+        if in_use and not (0 < ball_x < WIDTH - 1 and 0 < ball_y < HEIGHT - 1 and kinds[ball_y, ball_x] == Kind.BALL):
+            raise UserError(f"the layout names a moving ball at column {ball_x}, row {ball_y}, where there is none")

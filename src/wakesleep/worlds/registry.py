@@ -1,0 +1,94 @@
+"""Every task by name: what `wakesleep.make` and `wakesleep.tasks` know.
+
+    wakesleep.register("Corridor_L5", make_corridor, domain="corridor", goal="walk to the end")
+
+makes a task of your own known everywhere a task is named.
+"""
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import gymnasium
+
+from wakesleep.errors import UserError
+from wakesleep.worlds.gymnasium import JAX_NAMESPACE, WorldEnv
+from wakesleep.worlds.minigrid import farama
+from wakesleep.worlds.minigrid.tasks import TASKS as MINIGRID_TASKS
+from wakesleep.worlds.world import HostWorld, World
+
+
+@dataclass(frozen=True)
+class TaskInfo:
+    """What is known of a task besides its world. Labels are for people, syllabi and logs, never for agents."""
+
+    name: str
+    """Family and variant, `DoorKey_S5`."""
+    domain: str
+    """Tasks of one domain share observations and actions, so that one agent can live through them."""
+    make: Callable[[], World | HostWorld]
+    goal: str = ""
+    in_paper: bool = False
+    """Whether it is one of the paper's tasks."""
+
+    @property
+    def family(self) -> str:
+        """The part of the name before the underscore."""
+        return self.name.split("_")[0]
+
+
+_TASKS: dict[str, TaskInfo] = {}
+
+
+def register(
+    name: str, make: Callable[[], World | HostWorld], *, domain: str, goal: str = "", in_paper: bool = False
+) -> None:
+    """Make a task known. The name is family and variant in letters and digits, as logs need it: `Corridor_L5`."""
+    if not re.fullmatch(r"[A-Za-z0-9]+_[A-Za-z0-9]+", name):
+        raise UserError(f"a task's name is family_variant in letters and digits, like DoorKey_S5, not {name!r}")
+    if name in _TASKS:
+        raise UserError(f"there is already a task called {name!r} (domain {_TASKS[name].domain})")
+    _TASKS[name] = TaskInfo(name, domain, make, goal, in_paper)
+
+
+def tasks(domain: str | None = None, *, paper_only: bool = False) -> tuple[str, ...]:
+    """The names of all tasks, or of a domain's, or of those in the paper."""
+    domains = sorted({info.domain for info in _TASKS.values()})
+    if domain is not None and domain not in domains:
+        raise UserError(f"no domain is called {domain!r}: there are {', '.join(domains)}")
+    chosen = (info for info in _TASKS.values() if domain in (None, info.domain))
+    return tuple(info.name for info in chosen if info.in_paper or not paper_only)
+
+
+def task_info(name: str) -> TaskInfo:
+    """What is known of the named task. An unknown name fails with the nearest ones."""
+    if name in _TASKS:
+        return _TASKS[name]
+    family = name.split("_")[0]
+    if variants := [info.name for info in _TASKS.values() if info.family == family]:
+        raise UserError(f"no task is called {name!r}: {family} has {', '.join(variants)}")
+    by_lower = {known.lower().replace("_", ""): known for known in _TASKS}
+    near = difflib.get_close_matches(name.lower().replace("_", ""), by_lower, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(by_lower[match] for match in near)}?" if near else "see `wakesleep tasks`"
+    raise UserError(f"no task is called {name!r}: {hint}")
+
+
+def make(name: str) -> World | HostWorld:
+    """The world of the named task."""
+    return task_info(name).make()
+
+
+def _make_world_env(name: str, render_mode: str | None = None) -> WorldEnv:
+    return WorldEnv(MINIGRID_TASKS[name].world(), render_mode)
+
+
+def _register_built_in() -> None:
+    for task in MINIGRID_TASKS.values():
+        register(task.name, task.world, domain="minigrid", goal=task.goal, in_paper=task.in_paper)
+        gymnasium.register(f"{JAX_NAMESPACE}/{task.name}", entry_point=partial(_make_world_env, task.name))
+    farama.register()
+
+
+_register_built_in()

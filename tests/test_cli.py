@@ -1,0 +1,63 @@
+"""The command line as a user meets it, in a process of its own where that matters."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from wakesleep import cli
+
+
+def run(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["wakesleep", *map(str, arguments)])
+    cli.main()
+
+
+def test_tasks(monkeypatch, capsys):
+    run(monkeypatch, "tasks", "--paper")
+    printed = capsys.readouterr().out
+    assert "DoorKey_S5" in printed
+    assert "DoorKey_S7" not in printed
+
+
+def test_play_gif(monkeypatch, capsys, tmp_path):
+    out = tmp_path / "episode.gif"
+    run(monkeypatch, "play", "CustomFetch_S5T1N2", "--out", out, "--max-frames", 6)
+    assert "steps, return" in capsys.readouterr().out
+    assert 2 <= Image.open(out).n_frames <= 7
+
+
+def test_play_optimal_strip(monkeypatch, capsys, tmp_path):
+    out = tmp_path / "episode.png"
+    run(monkeypatch, "play", "DistShift_R3", "--policy", "optimal", "--out", out)
+    assert "11 steps, return 0.961" in capsys.readouterr().out
+    picture = np.asarray(Image.open(out))
+    assert picture.shape == (2 * (7 * 24 + 16), 8 * 9 * 24, 3)  # twelve pictures, eight in a row
+    assert (picture == [0, 255, 0]).all(-1).any()  # the goal is green
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("DoorKey_S9", "--out", "x.gif"), "DoorKey has DoorKey_S5"),
+        (("DoorKey_S5", "--out", "x.mp4"), ".gif or .png"),
+        (("DoorKey_S5", "--out", "nowhere/x.gif"), "no folder nowhere"),
+        (("DynObstacles_S6N1", "--policy", "optimal", "--out", "x.gif"), "moving balls"),
+    ],
+)
+def test_mistakes_get_one_sentence(monkeypatch, capsys, arguments, why):
+    with pytest.raises(SystemExit) as exit_info:
+        run(monkeypatch, "play", *arguments)
+    error = capsys.readouterr().err
+    assert exit_info.value.code == 2
+    assert why in error
+    assert error.count("\n") == 1
+
+
+def test_installed_command():
+    answer = subprocess.run(
+        [sys.executable, "-m", "wakesleep.cli", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "play" in answer.stdout
