@@ -6,7 +6,7 @@ import pytest
 import wakesleep
 from tests.worlds.toys import Console, Corridor
 from wakesleep import UserError
-from wakesleep.worlds.batch import begin, draw_starts, renew, stack, step_batch
+from wakesleep.worlds.batch import begin, draw_starts, random_rollout, renew, stack, step_batch
 
 
 def play(world, key, num_envs, num_steps, pool=64):
@@ -110,6 +110,15 @@ def test_environments_of_one_batch_may_be_in_different_tasks():
             jax.tree.leaves(together), jax.tree.leaves(alone(wakesleep.make(name), keys[number])), strict=True
         ):
             np.testing.assert_array_equal(mixed[number], single, err_msg=name)
+
+
+def test_random_rollout_knows_what_chance_achieves():
+    """The task sheet's figures for uniformly random actions: DistShift_R2 -0.853, CustomFetch_S8T1N2 0.260."""
+    run = jax.jit(random_rollout, static_argnums=(2, 3, 4))
+    for task, expected in (("DistShift_R2", -0.853), ("CustomFetch_S8T1N2", 0.26)):
+        stepped = run(wakesleep.make(task), jax.random.key(0), 64, 2000, 1024)
+        episodes = (stepped.terminated | stepped.truncated).sum()
+        assert float(stepped.reward.sum() / episodes) == pytest.approx(expected, abs=0.05)
 
 
 def test_different_domains_do_not_stack():

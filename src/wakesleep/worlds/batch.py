@@ -89,6 +89,20 @@ def step_batch(
     return Batch(next_state, used), stepped
 
 
+def random_rollout(world: World, key: Key[Array, ""], num_envs: int, num_steps: int, pool: int = 256) -> Stepped:
+    """Random actions in a batch of environments, time first: what chance achieves, and how fast a world is."""
+    start_key, action_key, step_key = jax.random.split(key, 3)
+    starts = draw_starts(world, start_key, max(pool, num_envs))
+    spec = world.action_spec
+    limits = jnp.reshape(jnp.asarray(spec.sizes), spec.shape)
+    actions = jax.random.randint(action_key, (num_steps, num_envs, *spec.shape), 0, limits)
+
+    def step(batch: Batch, at: tuple[Array, Array]) -> tuple[Batch, Stepped]:
+        return step_batch(world, starts, batch, *at)
+
+    return jax.lax.scan(step, begin(starts, num_envs)[0], (actions, jax.random.split(step_key, num_steps)))[1]
+
+
 def stack(*worlds: W) -> W:
     """Several worlds of one domain as one value with a leading axis, to `vmap` over: groups in different tasks."""
     if len({jax.tree.structure(world) for world in worlds}) != 1:
