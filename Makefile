@@ -5,9 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH_VENV := .venv-bench
+SB3_VENV := .venv-sb3
 INSTALL := install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types bench parity clean install dev
+.PHONY: demo test test-sb3 lint types bench parity clean install dev
 
 install: $(VENV)/.installed
 dev: $(VENV)/.installed-dev
@@ -39,17 +40,28 @@ lint: dev
 types: dev
 	$(BIN)/mypy
 
-bench: install $(BENCH_VENV)/.installed
+bench: install $(BENCH_VENV)/.installed $(SB3_VENV)/.installed
 	$(BIN)/python benchmarks/worlds.py --envpool-python $(BENCH_VENV)/bin/python
+	$(BIN)/python benchmarks/learners.py --sb3-python $(SB3_VENV)/bin/python
 
 $(BENCH_VENV)/.installed: benchmarks/requirements.txt
 	$(PYTHON) -m venv $(BENCH_VENV)
 	$(BENCH_VENV)/bin/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
 	@touch $@
 
+# stable-baselines3 and PyTorch live in an environment of their own
+test-sb3: $(SB3_VENV)/.installed
+	$(SB3_VENV)/bin/python -m pytest tests/wake/test_sb3.py
+
+$(SB3_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(SB3_VENV)
+	$(SB3_VENV)/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(SB3_VENV)/bin/pip $(INSTALL) -e '.[dev,sb3]'
+	@touch $@
+
 parity: install
 	$(BIN)/python -m wakesleep.worlds.minigrid.parity --steps 100000
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) build demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(BENCH_VENV) $(SB3_VENV) build demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,119 @@
+"""How fast the wake learners are: whole training loops, beside stable-baselines3 in the same run, as ratios.
+
+    make bench
+
+One core. PPO with the paper's settings (one environment, 512 steps, minibatches of 32, ten epochs, two 256-256
+networks) against stable-baselines3 with the same on the real minigrid package; the update against the core's own
+matrix multiplication at its shapes; V-trace with its defaults.
+"""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+import wakesleep
+from wakesleep import runtime
+from wakesleep.wake.learner import Learner, train
+from wakesleep.wake.ppo import PAPER, PPO
+from wakesleep.wake.rollout import collect, start_life
+from wakesleep.wake.vtrace import VTrace
+
+TASK = "DoorKey_S5"
+
+
+def training_rate(learner: Learner, seconds: float) -> tuple[float, float]:
+    """Environment steps per second of the whole loop, and seconds until the first chunk was there (compilation)."""
+    world, key = wakesleep.make(TASK), jax.random.key(0)
+    state, life = learner.init(key), start_life(world, key, learner.num_envs)
+    chunk = 4
+    begin = time.perf_counter()
+    jax.block_until_ready(train(learner, state, world, life, key, jnp.int32(chunk), chunk))
+    first, chunks, begin = time.perf_counter() - begin, 0, time.perf_counter()
+    while time.perf_counter() - begin < seconds:
+        key, chunk_key = jax.random.split(key)
+        state, life, progress = train(learner, state, world, life, chunk_key, jnp.int32(chunk), chunk)
+        jax.block_until_ready(progress)
+        chunks += 1
+    return chunks * chunk * learner.num_envs * learner.num_steps / (time.perf_counter() - begin), first
+
+
+def best_seconds(run: Callable[[], Any], rounds: int = 10) -> float:
+    """The least time that a call takes."""
+    jax.block_until_ready(run())
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        jax.block_until_ready(run())
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def update_rates() -> tuple[float, float]:
+    """Operations per second of PPO's update, and of bare matrix multiplications of the same shapes in the same mix."""
+    world, key = wakesleep.make(TASK), jax.random.key(0)
+    learner = PPO(world.observation_spec, world.action_spec, PAPER)
+    state = learner.init(key)
+    _, rollout = jax.jit(collect, static_argnums=4)(
+        world, learner.policy(state), start_life(world, key, 1), key, learner.num_steps
+    )
+    learn = jax.jit(learner.learn)
+    steps = PAPER.epochs * learner.num_steps // PAPER.minibatch_size
+    # per layer: forward, gradient of the weights and, but for the first layer, gradient of the inputs
+    layers = [(147, 256, 2), (256, 256, 3), (256, 6, 3), (147, 256, 2), (256, 256, 3), (256, 1, 3)]
+    work = steps * sum(2 * PAPER.minibatch_size * inputs * outputs * times for inputs, outputs, times in layers)
+
+    @jax.jit
+    def multiply(x: jax.Array, weights: jax.Array) -> jax.Array:
+        return jax.lax.fori_loop(0, 500, lambda _, x: (x @ weights) * 0.01, x)
+
+    x, weights = jnp.ones((PAPER.minibatch_size, 256)), jnp.ones((256, 256))
+    bare = 500 * 2 * PAPER.minibatch_size * 256 * 256 / best_seconds(lambda: multiply(x, weights))
+    return work / best_seconds(lambda: learn(state, rollout, key)), bare
+
+
+def main(seconds: float = 8.0, core: int = 0, sb3_python: Path | None = None) -> None:
+    """Measure and print.
+
+    Args:
+        seconds: how long to measure each loop.
+        core: which core to run on.
+        sb3_python: the Python of an environment that has stable-baselines3; without it that comparison is left out.
+    """
+    os.sched_setaffinity(0, {core})
+    os.environ[runtime.CACHE_VARIABLE] = ""  # compile times are those of a first run
+    runtime.set_up()
+    world = wakesleep.make(TASK)
+    specs = world.observation_spec, world.action_spec
+    reference = None
+    if sb3_python is not None and sb3_python.exists():
+        command = [sb3_python, Path(__file__).parent / "sb3_rate.py", TASK, str(seconds)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True)
+        reference = float(answer.stdout.split()[-1])
+    table = Table(
+        "learner", "steps/s", "times stable-baselines3", "compile, cold", title=f"Training on {TASK}, one core"
+    )
+    if reference:
+        table.add_row("stable-baselines3 PPO, paper's settings", f"{reference:,.0f}", "1", "")
+    for name, learner in (("PPO, preset paper", PPO(*specs, PAPER)), ("V-trace, defaults", VTrace(*specs))):
+        rate, first = training_rate(learner, seconds)
+        table.add_row(name, f"{rate:,.0f}", f"{rate / reference:.1f}" if reference else "", f"{first:.1f} s")
+    console = Console()
+    console.print(table)
+    update, bare = update_rates()
+    console.print(
+        f"PPO's update: {update / 1e9:.1f} GFLOP/s, {update / bare:.0%} of the core's {bare / 1e9:.1f} GFLOP/s"
+        f" on {PAPER.minibatch_size} x 256 x 256 matrices."
+    )
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

@@ -1,0 +1,18 @@
+"""Steps per second of stable-baselines3's PPO with the paper's settings, run by learners.py in its own environment."""
+
+import sys
+import time
+
+import torch
+from stable_baselines3 import PPO
+
+from sb3_curves import NETWORK, PAPER, make
+
+torch.set_num_threads(1)
+model = PPO("MlpPolicy", make(sys.argv[1]), seed=0, device="cpu", policy_kwargs=NETWORK, **PAPER)
+model.learn(512)  # warm up
+steps, begin = 0, time.perf_counter()
+while time.perf_counter() - begin < float(sys.argv[2]):
+    model.learn(512, reset_num_timesteps=False)
+    steps += 512
+print(steps / (time.perf_counter() - begin))

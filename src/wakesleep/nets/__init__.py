@@ -1,0 +1,1 @@
+"""Networks: feature extractors, policy and value heads, and distributions over actions."""

@@ -1,0 +1,63 @@
+"""From what a world shows to what a network reads: one flat vector of floats per observation.
+
+The paper scales observations to [0, 1] and does not say how. `SCALE` divides each entry by its own greatest value (for
+Minigrid: channels by 10, 5 and 2). `BYTES` divides by 255, what stable-baselines3 does to images. `ONE_HOT` spells
+whole numbers out: every entry becomes as many inputs as it has values.
+"""
+
+from enum import Enum
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Shaped
+
+from wakesleep.errors import UserError
+from wakesleep.worlds.world import ObservationSpec
+
+
+class Encoding(Enum):
+    """How observations are turned into inputs."""
+
+    SCALE = "scale"
+    BYTES = "bytes"
+    ONE_HOT = "one-hot"
+
+
+class Encoder(eqx.Module):
+    """Turns observations of a spec into flat float vectors. Has nothing to learn."""
+
+    spec: ObservationSpec = eqx.field(static=True)
+    encoding: Encoding = eqx.field(static=True, default=Encoding.SCALE)
+
+    def __check_init__(self) -> None:
+        whole = np.issubdtype(self.spec.dtype, np.integer)
+        if self.encoding is Encoding.ONE_HOT and (not whole or (self.spec.low != 0).any()):
+            raise UserError("one-hot inputs need observations of whole numbers from 0; use the encoding 'scale'")
+
+    @property
+    def size(self) -> int:
+        """Number of inputs."""
+        if self.encoding is Encoding.ONE_HOT:
+            return int(self._levels.sum())
+        return int(np.prod(self.spec.shape))
+
+    @property
+    def _levels(self) -> np.ndarray:
+        """How many values each entry of a flat observation has."""
+        return self.spec.scale.ravel().astype(int) + 1
+
+    def __call__(self, observation: Shaped[Array, "*batch_and_shape"]) -> Float[Array, "*batch inputs"]:
+        """The inputs of a batch of observations (any leading axes)."""
+        batch = observation.shape[: observation.ndim - len(self.spec.shape)]
+        flat = observation.reshape(*batch, -1)
+        match self.encoding:
+            case Encoding.SCALE:
+                return flat.astype(jnp.float32) * jnp.asarray(1 / self.spec.scale.ravel(), jnp.float32)
+            case Encoding.BYTES:
+                return flat.astype(jnp.float32) / 255
+            case Encoding.ONE_HOT:
+                levels = self._levels
+                entry = np.repeat(np.arange(len(levels)), levels)
+                value = np.concatenate([np.arange(count) for count in levels])
+                return (flat[..., entry] == value.astype(self.spec.dtype)).astype(jnp.float32)

@@ -1,0 +1,45 @@
+"""Linear layers and perceptrons over any leading axes.
+
+Weights are stored input by output, so that a layer is `inputs @ weight + bias` on whole batches. Initialisation is
+orthogonal, as in stable-baselines3.
+"""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+
+class Linear(eqx.Module):
+    """inputs @ weight + bias."""
+
+    weight: Float[Array, "inputs outputs"]
+    bias: Float[Array, "outputs"]
+
+    def __init__(self, inputs: int, outputs: int, key: Key[Array, ""], gain: float = 2**0.5) -> None:
+        """Orthogonal weights of the given gain (sqrt 2 suits ReLU), no bias."""
+        self.weight = jax.nn.initializers.orthogonal(gain)(key, (inputs, outputs))
+        self.bias = jnp.zeros(outputs)
+
+    def __call__(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch outputs"]:
+        """Apply the layer to the last axis."""
+        return inputs @ self.weight + self.bias
+
+
+class MLP(eqx.Module):
+    """Linear layers, each followed by a ReLU: a feature extractor for vectors."""
+
+    layers: tuple[Linear, ...]
+
+    def __init__(self, inputs: int, hidden: Sequence[int], key: Key[Array, ""]) -> None:
+        """Layers of the given widths; the last one is the number of features."""
+        widths, keys = (inputs, *hidden), jax.random.split(key, len(hidden))
+        self.layers = tuple(Linear(widths[at], widths[at + 1], keys[at]) for at in range(len(hidden)))
+
+    def __call__(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
+        """Features of the last axis."""
+        for layer in self.layers:
+            inputs = jax.nn.relu(layer(inputs))
+        return inputs

@@ -1,0 +1,1 @@
+"""Awake: reinforcement learners, rollouts with advice, single-task experts."""

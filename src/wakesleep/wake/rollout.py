@@ -1,0 +1,108 @@
+"""Acting in a world for a while: what a learner learns from (Algorithm 1, lines 4 to 6).
+
+With advice, an action comes with probability p from another policy, the sleep policy. What the learner is told as the
+behaviour's log-probability is that of the *mixture* it really acted by, p advisor + (1 - p) own: corrections for
+off-policy actions (PPO's ratio, V-trace's rho) are computed against that. With p = 0 the advisor is not evaluated.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Key
+
+from wakesleep.nets import actions
+from wakesleep.nets.actions import Action
+from wakesleep.nets.policy import Actor, mask_of
+from wakesleep.worlds.batch import Batch, begin, draw_starts, renew, step_batch
+from wakesleep.worlds.world import ActionSpec, Stepped, World
+
+Terms = dict[str, Float[Array, "..."]]
+"""Numbers worth a look that learning brings along: the terms of a loss."""
+
+
+class Advice(NamedTuple):
+    """Another policy to act by, and how often."""
+
+    policy: Actor
+    probability: Float[Array, ""]
+
+
+class Rollout(NamedTuple):
+    """What happened, axes: time, environment."""
+
+    observation: Any
+    action: Any
+    log_prob: Float[Array, "time envs"]
+    """Log-probability of the action under the policy it was really drawn from, advice included."""
+    reward: Float[Array, "time envs"]
+    terminated: Bool[Array, "time envs"]
+    truncated: Bool[Array, "time envs"]
+    successor: Any
+    """The true next observation, also where an episode ended."""
+    valid: Bool[Array, "time envs"]
+
+    @property
+    def ended(self) -> Bool[Array, "time envs"]:
+        """Where an episode ended, one way or the other."""
+        return self.terminated | self.truncated
+
+
+def row_of(observation: Any, action: Any, log_prob: Any, stepped: Stepped) -> Rollout:
+    """One time step of a rollout."""
+    reward, ends, valid = stepped.reward, (stepped.terminated, stepped.truncated), stepped.valid
+    row = Rollout(observation, action, log_prob, reward, *ends, stepped.successor, valid)  # type: ignore[arg-type]
+    return jax.tree.map(jnp.asarray, row)
+
+
+class Life(NamedTuple):
+    """Environments under way: their states and what they show."""
+
+    batch: Batch
+    observation: Any
+
+
+def start_life(world: World, key: Key[Array, ""], num_envs: int) -> Life:
+    """Fresh episodes in so many environments."""
+    return Life(*begin(draw_starts(world, key, num_envs), num_envs))
+
+
+def act(
+    spec: ActionSpec, policy: Actor, observation: Any, key: Key[Array, ""], advice: Advice | None = None
+) -> tuple[Action, Float[Array, "envs"]]:
+    """Draw actions for a batch of observations, and the log-probability with which they were drawn."""
+    own_key, advice_key, choice_key = jax.random.split(key, 3)
+    mask, logits = mask_of(observation), policy(observation)
+    own = actions.sample(spec, logits, own_key, mask)
+    own_log_prob = actions.log_prob(spec, logits, own, mask)
+    if advice is None:
+        return own, own_log_prob
+    probability = advice.probability
+
+    def advised() -> tuple[Action, Float[Array, "envs"]]:
+        advisor = advice.policy(observation)
+        theirs = actions.sample(spec, advisor, advice_key, mask)
+        follows = jax.random.bernoulli(choice_key, probability, own_log_prob.shape)
+        action = jnp.where(follows.reshape(follows.shape + (1,) * len(spec.shape)), theirs, own)
+        log_own = jnp.log1p(-probability) + actions.log_prob(spec, logits, action, mask)
+        log_theirs = jnp.log(probability) + actions.log_prob(spec, advisor, action, mask)
+        return action, jnp.logaddexp(log_own, log_theirs)
+
+    return jax.lax.cond(probability > 0, advised, lambda: (own, own_log_prob))
+
+
+def collect(
+    world: World, policy: Actor, life: Life, key: Key[Array, ""], num_steps: int, advice: Advice | None = None
+) -> tuple[Life, Rollout]:
+    """Act for so many steps in every environment; episodes go on from rollout to rollout."""
+    spec, num_envs = world.action_spec, jax.tree.leaves(life.observation)[0].shape[0]
+    start_key, step_key = jax.random.split(key)
+    starts = draw_starts(world, start_key, max(num_envs, num_envs * num_steps // 4))
+
+    def step(life: Life, key: Key[Array, ""]) -> tuple[Life, Rollout]:
+        act_key, world_key = jax.random.split(key)
+        action, log_prob = act(spec, policy, life.observation, act_key, advice)
+        batch, stepped = step_batch(world, starts, life.batch, action, world_key)
+        return Life(batch, stepped.observation), row_of(life.observation, action, log_prob, stepped)
+
+    return jax.lax.scan(step, life._replace(batch=renew(life.batch)), jax.random.split(step_key, num_steps))

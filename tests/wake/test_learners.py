@@ -1,0 +1,118 @@
+"""The learners learn, repeat themselves exactly, and compile once."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import wakesleep
+from wakesleep import UserError
+from wakesleep.wake.evaluate import evaluate, play_out
+from wakesleep.wake.learner import train
+from wakesleep.wake.ppo import PAPER, PPO, PPOConfig
+from wakesleep.wake.rollout import Advice, start_life
+from wakesleep.wake.vtrace import VTrace, VTraceConfig
+from wakesleep.worlds.batch import draw_starts
+
+SPECS = (wakesleep.make("DoorKey_S5").observation_spec, wakesleep.make("DoorKey_S5").action_spec)
+SMALL = PPOConfig(num_envs=4, num_steps=16, minibatch_size=32, epochs=2, hidden=(32, 32))
+
+
+def learn(learner, task, iterations, chunk, seed=0, advice=None):
+    """Train from birth; the policy at the end and what happened."""
+    world, key = wakesleep.make(task), jax.random.key(seed)
+    init_key, life_key, key = jax.random.split(key, 3)
+    state, life, progress = learner.init(init_key), start_life(world, life_key, learner.num_envs), []
+    for done in range(0, iterations, chunk):
+        key, chunk_key = jax.random.split(key)
+        count = jnp.int32(min(chunk, iterations - done))
+        state, life, brought = train(learner, state, world, life, chunk_key, count, chunk, advice)
+        progress.append(brought)
+    return state, progress
+
+
+def mean_return(task, policy, episodes=100):
+    return float(evaluate(wakesleep.make(task), policy, jax.random.key(99), episodes).total_reward.mean())
+
+
+def test_ppo_with_the_papers_settings_learns_door_key():
+    """The best possible return is 0.9645; stable-baselines3 gets there in about 20,000 steps."""
+    learner = PPO(*SPECS, PAPER)
+    state, _ = learn(learner, "DoorKey_S5", iterations=50, chunk=10)  # 25,600 steps
+    assert mean_return("DoorKey_S5", learner.policy(state)) > 0.85
+
+
+@pytest.mark.parametrize(("advised", "enough"), [(0.0, 0.85), (0.5, 0.85)])
+def test_vtrace_learns_door_key_also_where_another_policy_acts(advised, enough):
+    """The best possible return is 0.9645. The advisor has learned nothing and takes half of the actions."""
+    learner = VTrace(*SPECS)
+    newborn = learner.policy(learner.init(jax.random.key(7)))
+    state, _ = learn(learner, "DoorKey_S5", 400, 100, advice=Advice(newborn, jnp.float32(advised)))  # 204,800 steps
+    assert mean_return("DoorKey_S5", learner.policy(state)) > enough
+
+
+def test_same_seed_same_result_bit_for_bit():
+    learner = PPO(*SPECS, SMALL)
+    one, two = (learn(learner, "CustomUnlock_S5", 5, 5, seed=3)[0] for _ in range(2))
+    other = learn(learner, "CustomUnlock_S5", 5, 5, seed=4)[0]
+    assert jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), one, two))
+    assert not jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), one.networks, other.networks))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [PPO(*SPECS, SMALL), VTrace(*SPECS, VTraceConfig(num_envs=4, num_steps=8, hidden=(32, 32)))],
+    ids=["ppo", "vtrace"],
+)
+def test_no_recompilation_between_tasks_or_lengths(learner):
+    before = train._cache_size()
+    for task, iterations in (("DoorKey_S5", 3), ("DistShift_R2", 2), ("CustomFetch_S8T1N2", 1)):
+        learn(learner, task, iterations, chunk=3)
+    assert train._cache_size() == before + 1
+
+
+def test_a_chunk_stops_when_told():
+    learner = PPO(*SPECS, SMALL)
+    short, (progress,) = learn(learner, "DoorKey_S5", 2, chunk=5)
+    assert progress.done.tolist() == [True, True, False, False, False]
+    assert short.updates == 2 * SMALL.epochs * 2
+    assert not progress.reward[2:].any()
+
+
+def test_invalid_rows_teach_nothing():
+    """Rows in which a host environment only reset itself leave no trace in the loss."""
+    learner = PPO(*SPECS, PPOConfig(num_envs=4, num_steps=16, minibatch_size=64, epochs=1, hidden=(32, 32)))
+    state, world = learner.init(jax.random.key(0)), wakesleep.make("DoorKey_S5")
+    from wakesleep.wake.rollout import collect
+
+    _, rollout = collect(world, learner.policy(state), start_life(world, jax.random.key(1), 4), jax.random.key(2), 16)
+    targets = learner.targets(state.networks, rollout)
+    flat, flat_targets = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (rollout, targets))
+    keep = jnp.arange(64) % 4 != 0
+    spoiled = flat._replace(valid=keep, action=jnp.where(keep, flat.action, 5))
+    kept = jax.tree.map(lambda leaf: leaf[keep], (flat, flat_targets))
+    masked, _ = learner.loss(state.networks, spoiled, flat_targets)
+    left_out, _ = learner.loss(state.networks, *kept)
+    assert masked == pytest.approx(float(left_out), rel=1e-4)
+
+
+def test_minibatches_must_divide_a_rollout():
+    with pytest.raises(UserError, match="does not divide"):
+        PPOConfig(num_steps=500)
+
+
+def test_evaluation_plays_each_start_once():
+    world = wakesleep.make("DistShift_R2")
+    learner = PPO(*SPECS, SMALL)
+    policy = learner.policy(learner.init(jax.random.key(0)))
+    episodes = evaluate(world, policy, jax.random.key(1), 50)
+    assert episodes.total_reward.shape == (50,)
+    limit = int(world.rules.max_steps)
+    assert (episodes.length >= 1).all()
+    assert (episodes.length <= limit).all()
+    cut = np.asarray(episodes.length) == limit
+    assert (np.asarray(episodes.total_reward)[cut] <= 0.1).all()
+    assert np.isin(np.asarray(episodes.total_reward)[~cut], [-1.0]).mean() > 0.8  # a newborn walks into lava
+    starts = draw_starts(world, jax.random.key(2), 3)
+    one, two = (play_out(world, policy, starts, jax.random.key(3), True) for _ in range(2))
+    assert (one.length == two.length).all()

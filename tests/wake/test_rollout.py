@@ -1,0 +1,118 @@
+"""Acting, with and without advice."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import wakesleep
+from wakesleep.nets import actions
+from wakesleep.nets.policy import make_actor_critic
+from wakesleep.wake.ppo import PPO, PPOConfig
+from wakesleep.wake.rollout import Advice, act, collect, start_life
+from wakesleep.wake.vtrace import VTrace, VTraceConfig
+
+WORLD = wakesleep.make("DoorKey_S5")
+SPEC = WORLD.action_spec
+
+
+def policy_of(seed, loudness=1.0):
+    policy = make_actor_critic(WORLD.observation_spec, SPEC, jax.random.key(seed)).policy
+    return eqx.tree_at(lambda p: p.head.weight, policy, policy.head.weight * loudness)
+
+
+@pytest.fixture(scope="module")
+def rollout():
+    """By a policy that takes half of its actions on advice."""
+    return jax.jit(collect, static_argnums=4)(
+        WORLD, policy_of(0), start_life(WORLD, jax.random.key(0), 8), jax.random.key(1), 32,
+        Advice(policy_of(1, 300.0), jnp.float32(0.5)),
+    )[1]  # fmt: skip
+
+
+def mixture(rollout, own, advisor, probability):
+    own, advisor = (jnp.exp(actions.log_prob(SPEC, p(rollout.observation), rollout.action)) for p in (own, advisor))
+    return jnp.log(probability * advisor + (1 - probability) * own)
+
+
+def test_behaviour_is_the_mixture(rollout):
+    expected = mixture(rollout, policy_of(0), policy_of(1, 300.0), 0.5)
+    np.testing.assert_allclose(rollout.log_prob, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_actions_follow_the_mixture():
+    count, probability = 20_000, 0.3
+    _, first = WORLD.reset(jax.random.key(0))
+    many = jnp.broadcast_to(first.observation, (count, 7, 7, 3))
+    own, advisor = policy_of(0, 200.0), policy_of(1, 300.0)
+    action, log_prob = act(SPEC, own, many, jax.random.key(2), Advice(advisor, jnp.float32(probability)))
+    chances = probability * jax.nn.softmax(advisor(first.observation)) + (1 - probability) * jax.nn.softmax(
+        own(first.observation)
+    )
+    np.testing.assert_allclose(np.bincount(action, minlength=6) / count, chances, atol=0.015)
+    np.testing.assert_allclose(jnp.exp(log_prob), chances[action], rtol=1e-4)
+
+
+@pytest.mark.parametrize("probability", [0.0, 1.0])
+def test_never_and_always(probability):
+    _, first = WORLD.reset(jax.random.key(0))
+    many = jnp.broadcast_to(first.observation, (100, 7, 7, 3))
+    own, advisor = policy_of(0, 100.0), policy_of(1, 300.0)
+    action, log_prob = act(SPEC, own, many, jax.random.key(2), Advice(advisor, jnp.float32(probability)))
+    actor = advisor if probability else own
+    np.testing.assert_allclose(log_prob, actions.log_prob(SPEC, actor(many), action), rtol=1e-4, atol=1e-5)
+    if not probability:
+        assert (action == act(SPEC, own, many, jax.random.key(2))[0]).all()
+
+
+def test_no_advice_does_not_evaluate_the_advisor():
+    """With p = 0 an advisor whose weights are not numbers changes nothing: its branch is not taken."""
+    broken = jax.tree.map(lambda leaf: leaf * jnp.nan, policy_of(1))
+    life = start_life(WORLD, jax.random.key(0), 2)
+    run = jax.jit(collect, static_argnums=4)
+    plain = run(WORLD, policy_of(0), life, jax.random.key(1), 16)[1]
+    advised = run(WORLD, policy_of(0), life, jax.random.key(1), 16, Advice(broken, jnp.float32(0)))[1]
+    assert jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), plain, advised))
+    program = run.lower(WORLD, policy_of(0), life, jax.random.key(1), 16, Advice(broken, jnp.float32(0))).as_text()
+    assert "stablehlo.case" in program  # a branch, not a selection between two results
+
+
+def test_ppo_ratio_is_against_the_mixture(rollout):
+    """The gradient of PPO's surrogate at the behaviour's own parameters is that of pi / mixture."""
+    only_policy = {"normalise_advantages": False, "clip": 1e6, "entropy_weight": 0.0, "value_weight": 0.0}
+    config = PPOConfig(num_envs=8, num_steps=32, **only_policy)
+    learner = PPO(WORLD.observation_spec, SPEC, config)
+    networks = make_actor_critic(WORLD.observation_spec, SPEC, jax.random.key(0))
+    targets = learner.targets(networks, rollout)
+    flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (rollout, targets))
+    loss, _ = learner.loss(networks, *flat)
+    behaviour = mixture(rollout, policy_of(0), policy_of(1, 300.0), 0.5)
+    own = actions.log_prob(SPEC, networks.policy(rollout.observation), rollout.action)
+    assert loss == pytest.approx(-float(jnp.mean(jnp.exp(own - behaviour) * targets.advantage)), rel=1e-3)
+
+
+def test_vtrace_rho_is_against_the_mixture(rollout, monkeypatch):
+    seen = {}
+
+    def spy(reward, value, next_value, ended, ratio, *rest):
+        seen["ratio"] = ratio
+        return value, reward
+
+    monkeypatch.setattr("wakesleep.wake.vtrace.vtrace", spy)
+    learner = VTrace(WORLD.observation_spec, SPEC, VTraceConfig(num_envs=8, num_steps=32))
+    networks = make_actor_critic(WORLD.observation_spec, SPEC, jax.random.key(0))
+    learner.loss(networks, rollout)
+    own = actions.log_prob(SPEC, networks.policy(rollout.observation), rollout.action)
+    expected = jnp.exp(own - mixture(rollout, policy_of(0), policy_of(1, 300.0), 0.5))
+    np.testing.assert_allclose(seen["ratio"], expected, rtol=1e-3)
+
+
+def test_episodes_go_on_between_rollouts():
+    run = jax.jit(collect, static_argnums=4)
+    life = start_life(WORLD, jax.random.key(0), 4)
+    middle, one = run(WORLD, policy_of(0), life, jax.random.key(1), 8)
+    _, two = run(WORLD, policy_of(0), middle, jax.random.key(2), 8)
+    assert (two.observation[0] == middle.observation).all()
+    going_on = ~one.ended[-1]
+    assert (two.observation[0][going_on] == one.successor[-1][going_on]).all()
