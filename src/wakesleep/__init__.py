@@ -8,6 +8,7 @@
 `wakesleep/<task>` (the real `minigrid` package) and `wakesleep-jax/<task>` (our engine).
 """
 
+from wakesleep import runtime
 from wakesleep.errors import UserError
 from wakesleep.worlds.gymnasium import GymnasiumWorld, WorldEnv
 from wakesleep.worlds.registry import TaskInfo, make, register, task_info, tasks
@@ -17,5 +18,5 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "ActionSpec", "GymnasiumWorld", "HostWorld", "Masked", "ObservationSpec", "Stepped", "TaskInfo", "TimeStep",
-    "UserError", "World", "WorldEnv", "make", "register", "task_info", "tasks",
+    "UserError", "World", "WorldEnv", "make", "register", "runtime", "task_info", "tasks",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ A user's mistake ends in one sentence on standard error and exit code 2; Ctrl-C 
 """
 
 import enum
+import importlib
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -26,15 +27,17 @@ class Player(enum.Enum):
 
 
 @app.command
-def tasks(domain: str | None = None, paper: bool = False) -> None:
+def tasks(domain: str | None = None, paper: bool = False, load: tuple[str, ...] = ()) -> None:
     """List the tasks.
 
     Args:
         domain: only those of this domain.
         paper: only those of the paper.
+        load: modules of yours to import first: they register tasks.
     """
     from wakesleep.worlds import registry
 
+    _load(load)
     table = Table("task", "domain", "in the paper", "what to do")
     for name in registry.tasks(domain, paper_only=paper):
         info = registry.task_info(name)
@@ -49,6 +52,7 @@ def play(
     policy: Player = Player.random,
     seed: int = 0,
     max_frames: int = 1000,
+    load: tuple[str, ...] = (),
 ) -> None:
     """Play one episode and save it as a moving picture or a strip of pictures.
 
@@ -58,6 +62,7 @@ def play(
         policy: random actions, or the fewest actions that succeed (found by search; Minigrid without moving balls).
         seed: of layout and actions.
         max_frames: longest episode to draw.
+        load: modules of yours to import first: they register tasks.
     """
     import jax
 
@@ -66,6 +71,7 @@ def play(
     from wakesleep.worlds.minigrid.tasks import MinigridWorld
     from wakesleep.worlds.world import World, compiled_reset
 
+    _load(load)
     world = registry.make(task)
     episode.check_target(out)
     if not isinstance(world, World):
@@ -73,16 +79,26 @@ def play(
     key, start_key = jax.random.split(jax.random.key(seed))
     start = compiled_reset(world, start_key)
     if policy is Player.random:
-        player = episode.random_policy(world)
+        player = episode.random_player(world)
     elif not isinstance(world, MinigridWorld):
         raise UserError("only Minigrid tasks can be played optimally")
     elif (plan := shortest_plan(world, start[0])) is None:
         raise UserError(f"the layout of {task} with seed {seed} cannot be solved: try another seed")
     else:
-        player = episode.plan_policy(plan)
+        player = episode.plan_player(plan)
     played = episode.record(world, player, key, start, max_frames)
     episode.save(list(episode.frames(world, played)), out)
     print(f"{out}: {len(played.actions)} steps, return {played.total_reward:.3f}")
+
+
+def _load(modules: tuple[str, ...]) -> None:
+    """Import a user's modules, from the current folder too."""
+    sys.path.insert(0, "")
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            raise UserError(f"cannot load {name}: {error}; is it in this folder or installed?") from error
 
 
 def main() -> None:

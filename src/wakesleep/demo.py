@@ -49,7 +49,7 @@ def _draw(name: str, who: str, console: Console) -> None:
     world, key = TASKS[name].world(), jax.random.key(1)
     start = compiled_reset(world, key)
     plan = shortest_plan(world, start[0]) if who == "optimal" else None
-    policy = episode.plan_policy(plan) if plan else episode.random_policy(world)
+    policy = episode.plan_player(plan) if plan else episode.random_player(world)
     played = episode.record(world, policy, key, start, max_steps=60)
     file = FOLDER / f"{name}-{who}.gif"
     episode.save(list(episode.frames(world, played)), file)

@@ -20,14 +20,14 @@ def cache_folder() -> Path | None:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wakesleep" / "xla"
 
 
-def set_up(threads: int = 1) -> None:
-    """Use so many threads for computing, and JAX's persistent compilation cache. Call before the first computation.
+def set_up() -> None:
+    """Compute on one thread, and use JAX's persistent compilation cache. Call before the first computation.
 
     One thread per process is what several lifetimes on one machine want: more of them on small matrices only
-    get in each other's way.
+    get in each other's way. Set XLA_FLAGS yourself for anything else.
     """
     flags = os.environ.get("XLA_FLAGS", "").split()
-    if threads == 1 and not any("xla_cpu_multi_thread_eigen" in flag for flag in flags):
+    if not any("xla_cpu_multi_thread_eigen" in flag for flag in flags):
         flags += ["--xla_cpu_multi_thread_eigen=false", "intra_op_parallelism_threads=1"]
         os.environ["XLA_FLAGS"] = " ".join(flags)
     if folder := cache_folder():

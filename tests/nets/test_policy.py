@@ -30,6 +30,8 @@ def test_encodings():
 def test_one_hot_needs_whole_numbers():
     with pytest.raises(UserError, match="whole numbers"):
         Encoder(ObservationSpec.of((4,), np.float32, -1, 1), Encoding.ONE_HOT)
+    with pytest.raises(UserError, match="known maximum"):
+        Encoder(ObservationSpec.of((4,), np.int64, 0, np.inf), Encoding.ONE_HOT)
 
 
 def test_the_papers_network():

@@ -6,13 +6,14 @@ import pytest
 
 import wakesleep
 from wakesleep import GymnasiumWorld, UserError
-from wakesleep.wake.host import HostTrainer, episode_returns
+from wakesleep.wake.host import HostTrainer
+from wakesleep.wake.learner import episode_returns
 from wakesleep.wake.ppo import PPO, PPOConfig
 from wakesleep.wake.vtrace import VTrace, VTraceConfig
 
 
 class Spoiled(gymnasium.Env):
-    """Gives what is no number, in a reward or an observation, at its third step."""
+    """Gives what is no number: in a reward or an observation at its third step, or at its second start."""
 
     observation_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
@@ -22,14 +23,14 @@ class Spoiled(gymnasium.Env):
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self.steps = 0
-        return np.zeros(2, np.float32), {}
+        self.steps, self.starts = 0, getattr(self, "starts", 0) + 1
+        return np.full(2, np.nan if self.starts == 2 and self.where == "start" else 0, np.float32), {}
 
     def step(self, action):
         self.steps += 1
         bad = self.steps == 3
         view = np.full(2, np.nan if bad and self.where == "observation" else 0, np.float32)
-        return view, np.nan if bad and self.where == "reward" else 0.0, False, False, {}
+        return view, np.nan if bad and self.where == "reward" else 0.0, bad, False, {}
 
 
 def test_ppo_learns_cart_pole():
@@ -62,27 +63,22 @@ def test_both_learners_run_on_real_minigrid(learner):
     np.testing.assert_array_equal(runs[0][0], runs[1][0])  # the same seed, the same result
 
 
-@pytest.mark.parametrize("where", ["reward", "observation"])
+@pytest.mark.parametrize("where", ["reward", "observation", "start"])
 def test_what_is_no_number_stops_training(where):
+    named = "reward" if where == "reward" else "observation"
     envs = [lambda: Spoiled(""), lambda: Spoiled(where)]
     world = GymnasiumWorld(gymnasium.vector.SyncVectorEnv(envs, autoreset_mode="Disabled"))
     config = VTraceConfig(num_envs=2, num_steps=5, hidden=(8,))
     trainer = HostTrainer(VTrace(world.observation_spec, world.action_spec, config), world, seed=0)
-    with pytest.raises(UserError, match=f"environment 1 gave .* {where} .* step 3"):
+    with pytest.raises(UserError, match=f"environment 1 gave .* {named} .* step 3"):
         trainer.train(iterations=1)
     assert trainer.state.updates == 0
 
 
-def test_numbers_of_environments_must_agree():
+def test_what_does_not_fit_is_refused():
     world = GymnasiumWorld("CartPole-v1", 2)
     with pytest.raises(UserError, match="4 environments, the world has 2"):
         HostTrainer(VTrace(world.observation_spec, world.action_spec, VTraceConfig(num_envs=4)), world, seed=0)
-
-
-def test_episode_returns():
-    reward = np.array([[1.0, 10], [2, 20], [3, 30]])
-    ended = np.array([[False, True], [True, False], [False, False]])
-    totals, steps, running = episode_returns(reward, ended, np.array([100.0, 0]))
-    assert totals.tolist() == [10, 103]
-    assert steps.tolist() == [0, 1]
-    assert running.tolist() == [3, 50]
+    trainer = HostTrainer(VTrace(world.observation_spec, world.action_spec, VTraceConfig(num_envs=2)), world, seed=0)
+    with pytest.raises(UserError, match="at least one iteration"):
+        trainer.train(0)

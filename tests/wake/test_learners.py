@@ -8,10 +8,10 @@ import pytest
 import wakesleep
 from wakesleep import UserError
 from wakesleep.wake.evaluate import evaluate, play_out
-from wakesleep.wake.learner import train
+from wakesleep.wake.learner import Learner, episode_returns, train
 from wakesleep.wake.ppo import PAPER, PPO, PPOConfig
 from wakesleep.wake.rollout import Advice, start_life
-from wakesleep.wake.vtrace import VTrace, VTraceConfig
+from wakesleep.wake.vtrace import VTrace
 from wakesleep.worlds.batch import draw_starts
 
 SPECS = (wakesleep.make("DoorKey_S5").observation_spec, wakesleep.make("DoorKey_S5").action_spec)
@@ -25,7 +25,7 @@ def learn(learner, task, iterations, chunk, seed=0, advice=None):
     state, life, progress = learner.init(init_key), start_life(world, life_key, learner.num_envs), []
     for done in range(0, iterations, chunk):
         key, chunk_key = jax.random.split(key)
-        count = jnp.int32(min(chunk, iterations - done))
+        count = min(chunk, iterations - done)
         state, life, brought = train(learner, state, world, life, chunk_key, count, chunk, advice)
         progress.append(brought)
     return state, progress
@@ -59,16 +59,47 @@ def test_same_seed_same_result_bit_for_bit():
     assert not jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), one.networks, other.networks))
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [PPO(*SPECS, SMALL), VTrace(*SPECS, VTraceConfig(num_envs=4, num_steps=8, hidden=(32, 32)))],
-    ids=["ppo", "vtrace"],
-)
-def test_no_recompilation_between_tasks_or_lengths(learner):
-    before = train._cache_size()
+class CountedPPO(PPO):
+    """Counts how often it is traced: compiled programs do not come back here."""
+
+    traces = 0
+
+    def learn(self, *arguments):
+        CountedPPO.traces += 1
+        return super().learn(*arguments)
+
+
+def test_no_recompilation_between_tasks_lengths_or_equal_learners():
+    counts = []
     for task, iterations in (("DoorKey_S5", 3), ("DistShift_R2", 2), ("CustomFetch_S8T1N2", 1)):
-        learn(learner, task, iterations, chunk=3)
-    assert train._cache_size() == before + 1
+        learn(CountedPPO(*SPECS, SMALL), task, iterations, chunk=3)
+        counts.append(CountedPPO.traces)
+    assert counts[0] > 0
+    assert counts == counts[:1] * 3
+
+
+def test_what_does_not_fit_is_refused():
+    learner, world, key = PPO(*SPECS, SMALL), wakesleep.make("DoorKey_S5"), jax.random.key(0)
+    state = learner.init(key)
+    with pytest.raises(UserError, match="4 environments, not 3"):
+        train(learner, state, world, start_life(world, key, 3), key, 1, 1)
+    for iterations in (0, 3):
+        with pytest.raises(UserError, match="1 to 2 iterations"):
+            train(learner, state, world, start_life(world, key, 4), key, iterations, 2)
+
+
+def test_learners_are_equal_by_their_settings():
+    assert PPO(*SPECS, SMALL) == PPO(*SPECS, SMALL)
+    assert PPO(*SPECS, SMALL) != PPO(*SPECS, PAPER)
+    assert PPO(*SPECS, SMALL) != CountedPPO(*SPECS, SMALL)
+    assert isinstance(PPO(*SPECS), Learner)
+
+
+def test_any_function_can_be_evaluated():
+    forward = lambda observation: jnp.zeros((*observation.shape[:-3], 6)).at[..., 2].set(100.0)  # noqa: E731
+    episodes = evaluate(wakesleep.make("DistShift_R2"), forward, jax.random.key(0), 4)
+    assert episodes.length.tolist() == [2] * 4  # straight into the lava
+    assert episodes.total_reward.tolist() == [-1] * 4
 
 
 def test_a_chunk_stops_when_told():
@@ -116,3 +147,12 @@ def test_evaluation_plays_each_start_once():
     starts = draw_starts(world, jax.random.key(2), 3)
     one, two = (play_out(world, policy, starts, jax.random.key(3), True) for _ in range(2))
     assert (one.length == two.length).all()
+
+
+def test_episode_returns():
+    reward = np.array([[1.0, 10], [2, 20], [3, 30]])
+    ended = np.array([[False, True], [True, False], [False, False]])
+    totals, steps, running = episode_returns(reward, ended, np.array([100.0, 0]))
+    assert totals.tolist() == [10, 103]
+    assert steps.tolist() == [0, 1]
+    assert running.tolist() == [3, 50]

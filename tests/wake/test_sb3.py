@@ -5,9 +5,12 @@ import numpy as np
 import pytest
 
 pytest.importorskip("stable_baselines3")
+import torch
 
 from wakesleep import ActionSpec, GymnasiumWorld, UserError
-from wakesleep.wake.host import HostTrainer, episode_returns
+from wakesleep.wake.host import HostTrainer
+from wakesleep.wake.learner import episode_returns
+from wakesleep.wake.ppo import PPO, PPOConfig
 from wakesleep.wake.sb3 import SB3PPO
 
 
@@ -21,13 +24,68 @@ def test_it_learns_cart_pole():
     assert totals[-20:].mean() > 90
 
 
-def test_its_policy_gives_its_own_logits():
-    world = GymnasiumWorld("CartPole-v1", 2)
-    learner = SB3PPO(world.observation_spec, world.action_spec, 2, 16, batch_size=32)
-    model = learner.init(jax.random.key(0))
-    logits = learner.policy(model)(np.ones((2, 4), np.float32))
-    assert logits.shape == (2, 2)
-    np.testing.assert_allclose(np.exp(logits).sum(1), 1, rtol=1e-5)
+SETTINGS = {"n_epochs": 5, "learning_rate": 1e-3, "clip_range": 0.1, "ent_coef": 0.01, "vf_coef": 0.75}
+NETWORK = {"activation_fn": torch.nn.ReLU, "net_arch": {"pi": [16, 16], "vf": [16, 16]}}
+
+
+@pytest.fixture
+def pair():
+    """Our learner and stable-baselines3's with the same settings and weights, and a rollout with every ending."""
+    config = PPOConfig(
+        num_envs=4, num_steps=32, minibatch_size=128, epochs=5, learning_rate=1e-3, clip=0.1, entropy_weight=0.01,
+        value_weight=0.75, max_grad_norm=0.5, hidden=(16, 16),
+    )  # fmt: skip
+    world = GymnasiumWorld("CartPole-v1", 4, max_episode_steps=12)
+    ours = PPO(world.observation_spec, world.action_spec, config)
+    theirs = SB3PPO(
+        world.observation_spec, world.action_spec, 4, 32, batch_size=128, max_grad_norm=0.5, policy_kwargs=NETWORK,
+        **SETTINGS,
+    )  # fmt: skip
+    state, model = ours.init(jax.random.key(0)), theirs.init(jax.random.key(1))
+    with torch.no_grad():
+        for linear, layer in zip(linears(state.networks), modules(model), strict=True):
+            layer.weight.copy_(torch.as_tensor(np.array(linear.weight.T)))
+            layer.bias.copy_(torch.as_tensor(np.array(linear.bias)))
+    rollout = HostTrainer(ours, world, seed=2, state=state)._collect(None)
+    assert (rollout.truncated & ~rollout.terminated).any()
+    assert rollout.terminated.any()
+    return ours, state, theirs, model, rollout
+
+
+def linears(networks):
+    policy, value = networks.policy, networks.value
+    return [*policy.extractor.layers, policy.head, *value.extractor.layers, value.head]
+
+
+def modules(model):
+    policy = model.policy
+    hidden, value = policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net
+    return [hidden[0], hidden[2], policy.action_net, value[0], value[2], policy.value_net]
+
+
+def test_our_ppo_is_theirs_step_for_step(pair):
+    """Five gradient steps on the same rollout, truncated episodes in it, lead to the same weights."""
+    ours, state, theirs, model, rollout = pair
+    learned, _ = ours.learn(state, rollout, jax.random.key(3))
+    theirs.learn(model, rollout, jax.random.key(3))
+    for before, linear, layer in zip(linears(state.networks), linears(learned.networks), modules(model), strict=True):
+        moved = np.abs(np.asarray(linear.weight - before.weight)).max()
+        assert moved > 1e-3
+        np.testing.assert_allclose(linear.weight.T, layer.weight.detach().numpy(), atol=2e-5)
+        np.testing.assert_allclose(linear.bias, layer.bias.detach().numpy(), atol=2e-5)
+
+
+def test_its_policy_gives_its_own_logits(pair):
+    ours, state, theirs, model, rollout = pair
+    view = rollout.observation[0]
+    expected = jax.nn.log_softmax(ours.policy(state)(view))
+    np.testing.assert_allclose(theirs.policy(model)(view), expected, atol=1e-5)
+
+
+def test_it_refuses_rows_that_only_reset(pair):
+    *_, theirs, model, rollout = pair
+    with pytest.raises(UserError, match="autoreset"):
+        theirs.learn(model, rollout._replace(valid=rollout.valid.at[0, 0].set(False)), jax.random.key(0))
 
 
 def test_it_refuses_factored_actions():

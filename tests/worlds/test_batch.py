@@ -65,6 +65,13 @@ def test_pool_must_hold_the_environments():
         begin(draw_starts(Corridor(jnp.int32(4)), jax.random.key(0), 2), 3)
 
 
+def test_actions_out_of_range_are_refused():
+    world = Corridor(jnp.int32(4))
+    starts = draw_starts(world, jax.random.key(0), 4)
+    with pytest.raises(UserError, match="out of range"):
+        step_batch(world, starts, begin(starts, 2)[0], jnp.array([0, 2]), jax.random.key(1))
+
+
 def test_masks_are_batched():
     _, first, stepped, _ = play(Console(), jax.random.key(0), 4, 25)
     assert first.available.shape == (4, 2)

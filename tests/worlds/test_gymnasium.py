@@ -121,6 +121,10 @@ def test_bad_input_to_host_worlds():
         GymnasiumWorld("Pendulum-v1")
     with pytest.raises(UserError, match="FlattenObservation"):
         GymnasiumWorld("MiniGrid-Empty-5x5-v0")
+    with pytest.raises(UserError, match="render_mode: only an environment's id"):
+        GymnasiumWorld(Counter, 1, render_mode="rgb_array")
+    with pytest.raises(UserError, match="its own number"):
+        GymnasiumWorld(SyncVectorEnv([Counter]), 2)
     world = GymnasiumWorld(Counter, 2)
     world.reset(0)
     for actions, why in (([0, 3], "0 to 2"), ([0.0, 1.0], "integers"), ([0], "as many actions")):

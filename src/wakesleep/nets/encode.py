@@ -31,9 +31,11 @@ class Encoder(eqx.Module):
     encoding: Encoding = eqx.field(static=True, default=Encoding.SCALE)
 
     def __check_init__(self) -> None:
-        whole = np.issubdtype(self.spec.dtype, np.integer)
-        if self.encoding is Encoding.ONE_HOT and (not whole or (self.spec.low != 0).any()):
-            raise UserError("one-hot inputs need observations of whole numbers from 0; use the encoding 'scale'")
+        low, high, scale = self.spec.low, self.spec.high, self.spec.scale
+        whole = np.issubdtype(self.spec.dtype, np.integer) and (low == 0).all() and (scale == scale.round()).all()
+        unknown = (scale == 1) & (high > 1)  # what a range without a useful bound is scaled by
+        if self.encoding is Encoding.ONE_HOT and (not whole or unknown.any()):
+            raise UserError("one-hot inputs need whole numbers from 0 to a known maximum; use the encoding 'scale'")
 
     @property
     def size(self) -> int:

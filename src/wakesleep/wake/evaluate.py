@@ -1,8 +1,8 @@
 """How good a frozen policy is: the returns of whole episodes, one in each of many environments, compiled."""
 
-from functools import partial
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
@@ -28,7 +28,7 @@ class _Playing(NamedTuple):
     key: Key[Array, ""]
 
 
-@partial(jax.jit, static_argnums=(4, 5))
+@eqx.filter_jit
 def play_out(
     world: World, policy: Actor, starts: Starts, key: Key[Array, ""], greedy: bool = False, max_steps: int = 100_000
 ) -> Episodes:
@@ -53,7 +53,7 @@ def play_out(
     return jax.lax.while_loop(going_on, step, playing).episodes
 
 
-@partial(jax.jit, static_argnums=(3, 4))
+@eqx.filter_jit
 def evaluate(world: World, policy: Actor, key: Key[Array, ""], episodes: int = 100, greedy: bool = False) -> Episodes:
     """Play so many episodes from fresh starts of the world."""
     start_key, play_key = jax.random.split(key)

@@ -2,7 +2,7 @@
 
 Any Gymnasium environment comes in this way (`GymnasiumWorld`), real Farama Minigrid among them. Rollouts are collected
 in batches on the host; the update is the learner's own compiled one. A learner need not be in JAX either: all it needs
-is a `policy` that turns observations into logits (see `wake/sb3.py`).
+is `compiles = False` and a `policy` that turns observations into logits (see `wake/sb3.py`).
 """
 
 from functools import partial
@@ -47,7 +47,6 @@ class HostTrainer:
         if world.num_envs != learner.num_envs:
             raise UserError(f"the learner acts in {learner.num_envs} environments, the world has {world.num_envs}")
         self.learner, self.world = learner, world
-        self._compiles = getattr(learner, "compiles", True)
         init_key, self._key = jax.random.split(jax.random.key(seed))
         self.state = learner.init(init_key) if state is None else state
         self._steps = 0
@@ -55,11 +54,13 @@ class HostTrainer:
 
     def train(self, iterations: int, advice: Advice | None = None) -> HostProgress:
         """Collect and learn from so many rollouts."""
+        if iterations < 1:
+            raise UserError(f"training takes at least one iteration, not {iterations}")
         rollouts, terms = [], []
         for _ in range(iterations):
             self._key, learn_key = jax.random.split(self._key)
             rollout = self._collect(advice)
-            learn = partial(_compiled_learn, self.learner) if self._compiles else self.learner.learn
+            learn = partial(_compiled_learn, self.learner) if self.learner.compiles else self.learner.learn
             self.state, brought = learn(self.state, rollout, learn_key)
             rollouts.append((rollout.reward, rollout.ended, rollout.valid))
             terms.append({name: float(value) for name, value in brought.items()})
@@ -68,7 +69,7 @@ class HostTrainer:
 
     def _collect(self, advice: Advice | None) -> Rollout:
         spec, policy, rows = self.world.action_spec, self.learner.policy(self.state), []
-        choose = _compiled_act if self._compiles else act
+        choose = _compiled_act if self.learner.compiles else act
         for _ in range(self.learner.num_steps):
             self._key, act_key = jax.random.split(self._key)
             action, log_prob = choose(spec, policy, self._observation, act_key, advice)
@@ -76,6 +77,7 @@ class HostTrainer:
             self._steps += 1
             self._checked(stepped.reward, "reward")
             self._checked(stepped.successor, "observation")
+            self._checked(stepped.observation, "observation")
             rows.append(row_of(self._observation, action, log_prob, stepped))
             self._observation = stepped.observation
         return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *rows)
@@ -87,22 +89,6 @@ class HostTrainer:
                 bad = np.argwhere(~np.isfinite(leaf.reshape(self.world.num_envs, -1)).all(axis=1))[0, 0]
                 raise UserError(
                     f"environment {bad} gave a {what} that is not a finite number at step {self._steps}:"
-                    " training stopped before learning from it; the learner's state is as it was"
+                    " training stopped before learning from it; the learner is as its last complete rollout left it"
                 )
         return values
-
-
-def episode_returns(reward: np.ndarray, ended: np.ndarray, running: np.ndarray | None = None) -> tuple[Any, ...]:
-    """Returns and last steps of the episodes that ended, in order of time, and what the unfinished ones have so far.
-
-    Axes: time, environment. `running` is what episodes under way had brought before.
-    """
-    running = np.zeros(reward.shape[1]) if running is None else running.copy()
-    totals, steps = [], []
-    for step in range(len(reward)):
-        running += reward[step]
-        for env in np.flatnonzero(ended[step]):
-            totals.append(running[env])
-            steps.append(step)
-            running[env] = 0
-    return np.array(totals), np.array(steps, int), running

@@ -1,17 +1,20 @@
 """What a wake learner is, and the compiled loop that lets one learn in a world.
 
-A learner is five things: how many environments and steps a rollout has, `init`, `policy` and `learn`. Any object with
-these can be put in; `PPO` and `VTrace` are pure functions of their state, so that `train` compiles rollouts and updates
-of a whole chunk into one call, the same for every task of a domain.
+A learner says how many environments and steps a rollout has, and has `init`, `policy` and `learn`. Any object with
+these can be put in. One that `compiles` (`PPO`, `VTrace`) is pure functions of its state in JAX, and equal and equally
+hashed to another with the same settings; then `train` compiles rollouts and updates of a whole chunk into one call,
+the same for every task of a domain. Others train from the host (`wake/host.py`).
 """
 
-from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from wakesleep.errors import UserError
 from wakesleep.nets.policy import Actor
 from wakesleep.wake.rollout import Advice, Life, Rollout, Terms, collect
 from wakesleep.worlds.world import World
@@ -21,6 +24,8 @@ from wakesleep.worlds.world import World
 class Learner(Protocol):
     """A reinforcement learner over explicit state."""
 
+    compiles: bool
+    """Whether `learn` can be compiled by JAX."""
     num_envs: int
     """Environments that act at the same time."""
     num_steps: int
@@ -49,8 +54,30 @@ class Progress(NamedTuple):
     terms: Terms
 
 
-@partial(jax.jit, static_argnums=(0, 6))
 def train(
+    learner: Learner,
+    state: Any,
+    world: World,
+    life: Life,
+    key: Key[Array, ""],
+    iterations: int,
+    chunk: int,
+    advice: Advice | None = None,
+) -> tuple[Any, Life, Progress]:
+    """Act and learn for `iterations` rollouts, at most `chunk` of them, as one compiled call.
+
+    The program has room for `chunk` rollouts and leaves out what is not asked for: blocks of any length share it.
+    """
+    num_envs = jax.tree.leaves(life.observation)[0].shape[0]
+    if num_envs != learner.num_envs:
+        raise UserError(f"the learner acts in {learner.num_envs} environments, not {num_envs}: see `start_life`")
+    if not 1 <= iterations <= chunk:
+        raise UserError(f"a chunk of {chunk} holds 1 to {chunk} iterations, not {iterations}")
+    return _train(learner, state, world, life, key, jnp.int32(iterations), chunk, advice)
+
+
+@eqx.filter_jit
+def _train(
     learner: Learner,
     state: Any,
     world: World,
@@ -58,12 +85,8 @@ def train(
     key: Key[Array, ""],
     iterations: Int[Array, ""],
     chunk: int,
-    advice: Advice | None = None,
+    advice: Advice | None,
 ) -> tuple[Any, Life, Progress]:
-    """Act and learn for `iterations` rollouts, at most `chunk` of them, as one compiled call.
-
-    `iterations` is data: blocks of any length share the program.
-    """
 
     def iterate(carry: tuple[Any, Life], at: tuple[Array, Array]) -> tuple[tuple[Any, Life], Progress]:
         number, key = at
@@ -84,3 +107,19 @@ def train(
     keys = jax.random.split(key, chunk)
     (state, life), progress = jax.lax.scan(iterate, (state, life), (jnp.arange(chunk), keys))
     return state, life, progress
+
+
+def episode_returns(reward: np.ndarray, ended: np.ndarray, running: np.ndarray | None = None) -> tuple[Any, ...]:
+    """Returns and last steps of the episodes that ended, in order of time, and what the unfinished ones have so far.
+
+    Axes: time, environment. `running` is what episodes under way had brought before.
+    """
+    running = np.zeros(reward.shape[1]) if running is None else running.copy()
+    totals, steps = [], []
+    for step in range(len(reward)):
+        running += reward[step]
+        for env in np.flatnonzero(ended[step]):
+            totals.append(running[env])
+            steps.append(step)
+            running[env] = 0
+    return np.array(totals), np.array(steps, int), running

@@ -6,7 +6,7 @@ ratio's denominator is that of the behaviour, so that actions advised by another
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from wakesleep.errors import UserError
 from wakesleep.nets import actions
 from wakesleep.nets.encode import Encoding
-from wakesleep.nets.policy import ActorCritic, Policy, make_actor_critic, mask_of
+from wakesleep.nets.policy import ActorCritic, mask_of
+from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState
 from wakesleep.wake.rollout import Rollout, Terms
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
@@ -60,15 +61,6 @@ class PPOConfig:
 PAPER = PPOConfig()
 
 
-class PPOState(NamedTuple):
-    """Everything PPO knows."""
-
-    networks: ActorCritic
-    optimiser: optax.OptState
-    updates: Int[Array, ""]
-    """Gradient steps so far."""
-
-
 class Targets(NamedTuple):
     """What a transition is to teach."""
 
@@ -76,51 +68,30 @@ class Targets(NamedTuple):
     value: Float[Array, "*batch"]
 
 
-class PPO:
+class PPO(ActorCriticLearner):
     """The learner: a config made into pure functions. See `wake/learner.py` for the interface."""
 
+    config: PPOConfig
+
     def __init__(self, observation: ObservationSpec, action: ActionSpec, config: PPOConfig = PAPER) -> None:
-        self.observation_spec, self.action_spec, self.config = observation, action, config
-        self.num_envs, self.num_steps = config.num_envs, config.num_steps
-        self._optimiser = optax.chain(
-            optax.clip_by_global_norm(config.max_grad_norm), optax.adam(config.learning_rate, eps=1e-5)
+        adam = optax.adam(config.learning_rate, eps=1e-5)
+        super().__init__(
+            observation, action, config, optax.chain(optax.clip_by_global_norm(config.max_grad_norm), adam)
         )
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PPO) and self._identity == other._identity
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
-
-    @property
-    def _identity(self) -> tuple[Any, ...]:
-        return self.observation_spec, self.action_spec, self.config
-
-    def init(self, key: Key[Array, ""]) -> PPOState:
-        """Fresh networks and optimiser."""
-        config = self.config
-        networks = make_actor_critic(self.observation_spec, self.action_spec, key, config.hidden, config.encoding)
-        return PPOState(networks, self._optimiser.init(networks), jnp.int32(0))
-
-    def policy(self, state: PPOState) -> Policy:
-        """The policy to act by."""
-        return state.networks.policy
-
-    def learn(self, state: PPOState, rollout: Rollout, key: Key[Array, ""]) -> tuple[PPOState, Terms]:
+    def learn(self, state: LearnerState, rollout: Rollout, key: Key[Array, ""]) -> tuple[LearnerState, Terms]:
         """Improve on a rollout. Returns the mean of each loss term as well."""
         config = self.config
         targets = self.targets(state.networks, rollout)
         data = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (rollout, targets))
         size = config.num_envs * config.num_steps
 
-        def minibatch(state: PPOState, rows: Int[Array, "minibatch"]) -> tuple[PPOState, Terms]:
+        def minibatch(state: LearnerState, rows: Int[Array, "minibatch"]) -> tuple[LearnerState, Terms]:
             batch = jax.tree.map(lambda leaf: leaf[rows], data)
             gradient, terms = jax.grad(self.loss, has_aux=True)(state.networks, *batch)
-            updates, optimiser = self._optimiser.update(gradient, state.optimiser, state.networks)
-            networks = optax.apply_updates(state.networks, updates)
-            return PPOState(networks, optimiser, state.updates + 1), terms
+            return self.descend(state, gradient), terms
 
-        def epoch(state: PPOState, key: Key[Array, ""]) -> tuple[PPOState, Terms]:
+        def epoch(state: LearnerState, key: Key[Array, ""]) -> tuple[LearnerState, Terms]:
             rows = jax.random.permutation(key, size).reshape(-1, config.minibatch_size)
             return jax.lax.scan(minibatch, state, rows)
 

@@ -17,6 +17,9 @@ from wakesleep.nets.policy import Actor, mask_of
 from wakesleep.worlds.batch import Batch, begin, draw_starts, renew, step_batch
 from wakesleep.worlds.world import ActionSpec, Stepped, World
 
+STEPS_PER_START = 4
+"""A rollout draws a start for so many of its steps; tasks with shorter episodes meet some starts twice in a rollout."""
+
 Terms = dict[str, Float[Array, "..."]]
 """Numbers worth a look that learning brings along: the terms of a loss."""
 
@@ -97,7 +100,7 @@ def collect(
     """Act for so many steps in every environment; episodes go on from rollout to rollout."""
     spec, num_envs = world.action_spec, jax.tree.leaves(life.observation)[0].shape[0]
     start_key, step_key = jax.random.split(key)
-    starts = draw_starts(world, start_key, max(num_envs, num_envs * num_steps // 4))
+    starts = draw_starts(world, start_key, max(num_envs, num_envs * num_steps // STEPS_PER_START))
 
     def step(life: Life, key: Key[Array, ""]) -> tuple[Life, Rollout]:
         act_key, world_key = jax.random.split(key)

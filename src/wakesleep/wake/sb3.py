@@ -68,6 +68,8 @@ class SB3PPO:
     def learn(self, state: Reference, rollout: Rollout, key: jax.Array) -> tuple[Reference, dict[str, float]]:
         """Fill the model's own buffer and let it train."""
         del key  # the model has its own random numbers
+        if not np.all(rollout.valid):
+            raise UserError("stable-baselines3 cannot leave out rows that only reset: turn next-step autoreset off")
         buffer, gamma = state.rollout_buffer, state.gamma
         buffer.reset()
         starts = np.ones(self.num_envs)

@@ -9,16 +9,16 @@ of another framework along. A test holds the two equal where both apply.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep.nets import actions
 from wakesleep.nets.encode import Encoding
-from wakesleep.nets.policy import ActorCritic, Policy, make_actor_critic, mask_of
+from wakesleep.nets.policy import ActorCritic, mask_of
+from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState
 from wakesleep.wake.rollout import Rollout, Terms
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
@@ -48,50 +48,23 @@ class VTraceConfig:
     encoding: Encoding = Encoding.SCALE
 
 
-class VTraceState(NamedTuple):
-    """Everything the learner knows."""
-
-    networks: ActorCritic
-    optimiser: optax.OptState
-    updates: Int[Array, ""]
-    """Gradient steps so far."""
-
-
-class VTrace:
+class VTrace(ActorCriticLearner):
     """The learner: a config made into pure functions. See `wake/learner.py` for the interface."""
+
+    config: VTraceConfig
 
     def __init__(self, observation: ObservationSpec, action: ActionSpec, config: VTraceConfig | None = None) -> None:
         config = config or VTraceConfig()
-        self.observation_spec, self.action_spec, self.config = observation, action, config
-        self.num_envs, self.num_steps = config.num_envs, config.num_steps
-        self._optimiser = optax.chain(optax.clip_by_global_norm(config.max_grad_norm), optax.adam(config.learning_rate))
+        adam = optax.adam(config.learning_rate)
+        super().__init__(
+            observation, action, config, optax.chain(optax.clip_by_global_norm(config.max_grad_norm), adam)
+        )
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, VTrace) and self._identity == other._identity
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
-
-    @property
-    def _identity(self) -> tuple[Any, ...]:
-        return self.observation_spec, self.action_spec, self.config
-
-    def init(self, key: Key[Array, ""]) -> VTraceState:
-        """Fresh networks and optimiser."""
-        config = self.config
-        networks = make_actor_critic(self.observation_spec, self.action_spec, key, config.hidden, config.encoding)
-        return VTraceState(networks, self._optimiser.init(networks), jnp.int32(0))
-
-    def policy(self, state: VTraceState) -> Policy:
-        """The policy to act by."""
-        return state.networks.policy
-
-    def learn(self, state: VTraceState, rollout: Rollout, key: Key[Array, ""]) -> tuple[VTraceState, Terms]:
+    def learn(self, state: LearnerState, rollout: Rollout, key: Key[Array, ""]) -> tuple[LearnerState, Terms]:
         """One gradient step on a rollout. Returns the loss terms as well."""
         del key  # nothing here is random
         gradient, terms = jax.grad(self.loss, has_aux=True)(state.networks, rollout)
-        updates, optimiser = self._optimiser.update(gradient, state.optimiser, state.networks)
-        return VTraceState(optax.apply_updates(state.networks, updates), optimiser, state.updates + 1), terms
+        return self.descend(state, gradient), terms
 
     def loss(self, networks: ActorCritic, rollout: Rollout) -> tuple[Float[Array, ""], Terms]:
         """Policy gradient, the value's squared error and the entropy, means over the rollout."""

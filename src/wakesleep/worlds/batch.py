@@ -66,6 +66,7 @@ def step_batch(
     world: World, starts: Starts, batch: Batch, actions: Shaped[Array, "envs *parts"], key: Key[Array, ""]
 ) -> tuple[Batch, Stepped]:
     """Step every environment; where an episode ends, go on from the next start of the pool."""
+    world.action_spec.check(actions)
     num_envs = actions.shape[0]
     state, timestep = jax.vmap(world.step)(batch.state, actions, jax.random.split(key, num_envs))
     ended = timestep.terminated | timestep.truncated
@@ -94,8 +95,8 @@ def random_rollout(world: World, key: Key[Array, ""], num_envs: int, num_steps: 
     start_key, action_key, step_key = jax.random.split(key, 3)
     starts = draw_starts(world, start_key, max(pool, num_envs))
     spec = world.action_spec
-    limits = jnp.reshape(jnp.asarray(spec.sizes), spec.shape)
-    actions = jax.random.randint(action_key, (num_steps, num_envs, *spec.shape), 0, limits)
+    limits = jnp.reshape(jnp.asarray(spec.sizes, jnp.uint32), spec.shape)
+    actions = (jax.random.bits(action_key, (num_steps, num_envs, *spec.shape)) % limits).astype(jnp.int32)
 
     def step(batch: Batch, at: tuple[Array, Array]) -> tuple[Batch, Stepped]:
         return step_batch(world, starts, batch, *at)

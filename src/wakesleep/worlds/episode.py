@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 from wakesleep.errors import UserError
 from wakesleep.worlds.world import World, compiled_reset, compiled_step
 
-Policy = Callable[[Any, jax.Array], Any]
+Player = Callable[[Any, jax.Array], Any]
 """Chooses an action from an observation, given a random key."""
 
 _CAPTION_HEIGHT = 16
@@ -34,26 +34,26 @@ class Episode:
         return sum(self.rewards)
 
 
-def random_policy(world: World) -> Policy:
+def random_player(world: World) -> Player:
     """Any action, all equally likely, whether it is available or not."""
     spec = world.action_spec
     return lambda _, key: jax.random.randint(key, spec.shape, 0, np.reshape(spec.sizes, spec.shape))
 
 
-def plan_policy(plan: list[int]) -> Policy:
+def plan_player(plan: list[int]) -> Player:
     """The given actions, one after the other, whatever is observed."""
     actions: Iterator[int] = iter(plan)
     return lambda *_: next(actions)
 
 
-def record(world: World, policy: Policy, key: jax.Array, start: Any = None, max_steps: int = 10_000) -> Episode:
+def record(world: World, player: Player, key: jax.Array, start: Any = None, max_steps: int = 10_000) -> Episode:
     """Play one episode, from a given start (state and time step) or a drawn one."""
     reset_key, key = jax.random.split(key)
     state, timestep = start if start is not None else compiled_reset(world, reset_key)
     episode = Episode([state])
     for _ in range(max_steps):
         key, action_key, step_key = jax.random.split(key, 3)
-        action = jax.numpy.asarray(policy(timestep.observation, action_key))
+        action = jax.numpy.asarray(player(timestep.observation, action_key))
         state, timestep = compiled_step(world, state, action, step_key)
         episode.states.append(state)
         episode.actions.append(np.asarray(action).tolist())

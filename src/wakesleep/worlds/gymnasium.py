@@ -39,7 +39,15 @@ class GymnasiumWorld:
         observation_spec: ObservationSpec | None = None,
         **kwargs: Any,
     ) -> None:
-        """`processes` gives each environment a process of its own; `kwargs` go to `gymnasium.make` with an id."""
+        """`kwargs` go to `gymnasium.make` with an id.
+
+        `processes` gives each environment a process of its own. They are spawned, so a script that asks for them must
+        keep what it runs under `if __name__ == "__main__":`.
+        """
+        if kwargs and not isinstance(env, str):
+            raise UserError(f"{', '.join(kwargs)}: only an environment's id can be given more arguments")
+        if isinstance(env, VectorEnv) and (num_envs != 1 or processes):
+            raise UserError("a vector environment brings its own number of environments and processes")
         if isinstance(env, VectorEnv):
             self._envs: VectorEnv[Any, Any, Any] = env
         elif num_envs < 1:

@@ -2,7 +2,8 @@
 
     wakesleep.register("Corridor_L5", make_corridor, domain="corridor", goal="walk to the end")
 
-makes a task of your own known everywhere a task is named.
+makes a task of your own known everywhere a task is named. On the command line, `--load my_module` imports the module
+that does so.
 """
 
 import difflib

@@ -182,7 +182,7 @@ class World(Protocol):
         ...
 
     def step(self, state: Any, action: Shaped[ArrayLike, "*parts"], key: Key[Array, ""]) -> tuple[Any, TimeStep]:
-        """Take one action. Stepping on after the end of an episode is undefined: reset first (`batch.py` does)."""
+        """Take one action. After the end of an episode it may be called, but what it returns then means nothing."""
         ...
 
 

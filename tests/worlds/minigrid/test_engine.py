@@ -82,6 +82,7 @@ def test_layouts_that_do_not_fit_are_refused():
     bad = {
         "10 rows of 17": good._replace(grid=jnp.ones((5, 5), jnp.uint16)),
         "closed by grey wall": good._replace(grid=good.grid.at[0, 0].set(cells.EMPTY)),
+        "its 5 x 5 border": good._replace(grid=good.grid.at[7, 7].set(cells.EMPTY)),
         "no Minigrid object": good._replace(grid=good.grid.at[1, 1].set(15)),
         "cannot stand": good._replace(x=jnp.int32(0)),
         "direction": good._replace(direction=jnp.int32(4)),

@@ -26,8 +26,8 @@ NOWHERE = -1
 """Coordinate of a ball slot that the task does not use."""
 NO_BALLS: Any = np.full((MAX_BALLS, 2), NOWHERE, np.int32)
 
-_STEP_X = np.array([1, 0, -1, 0], np.int32)  # right, down, left, up
-_STEP_Y = np.array([0, 1, 0, -1], np.int32)
+STEP_X, STEP_Y = np.array([[1, 0, -1, 0], [0, 1, 0, -1]], np.int32)
+"""Where one step leads: right, down, left, up."""
 
 
 class Rules(NamedTuple):
@@ -81,8 +81,8 @@ def advance(rules: Rules, state: State, action: Scalar) -> Outcome:
     steps = state.steps + 1
     turn = jnp.where(action == LEFT, 3, jnp.where(action == RIGHT, 1, 0))
     direction = (state.direction + turn) % 4
-    front_x = state.x + jnp.asarray(_STEP_X)[state.direction]
-    front_y = state.y + jnp.asarray(_STEP_Y)[state.direction]
+    front_x = state.x + jnp.asarray(STEP_X)[state.direction]
+    front_y = state.y + jnp.asarray(STEP_Y)[state.direction]
     front = state.grid[front_y, front_x]
     kind = cells.kind_of(front)
 
@@ -132,8 +132,8 @@ def advance(rules: Rules, state: State, action: Scalar) -> Outcome:
 
 def faces_ball(state: State) -> Bool[Array, ""]:
     """Whether a ball is in front of the agent."""
-    front_x = state.x + jnp.asarray(_STEP_X)[state.direction]
-    front_y = state.y + jnp.asarray(_STEP_Y)[state.direction]
+    front_x = state.x + jnp.asarray(STEP_X)[state.direction]
+    front_y = state.y + jnp.asarray(STEP_Y)[state.direction]
     return cells.kind_of(state.grid[front_y, front_x]) == Kind.BALL
 
 

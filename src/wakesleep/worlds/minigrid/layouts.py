@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Int, Key, UInt32
 
 from wakesleep.worlds.minigrid import cells
 from wakesleep.worlds.minigrid.cells import Door, Grid, Kind
-from wakesleep.worlds.minigrid.engine import NO_BALLS, State
+from wakesleep.worlds.minigrid.engine import NO_BALLS, STEP_X, STEP_Y, State
 
 WIDTH, HEIGHT = 17, 10
 """The largest task grids: CustomUnlock_S9 is 17 wide, CustomFetch_S10T2N4 and DynObstacles_S10N3 are 10 high."""
@@ -197,12 +197,16 @@ def _unlock(plan: Plan, draws: Draws) -> State:
     door_y = 1 + _below(plan.height - 2, draws[0])
     colour = _below(len(cells.Colour), draws[1]) << cells.COLOUR_BITS
     grid = _put(grid, _at(wall_x, door_y), Kind.DOOR | colour | Door.LOCKED << cells.STATE_BITS)
-    left_room = wall_x > _X
-    grid = _put(grid, _at(*_choose_cell(left_room & (grid == cells.EMPTY), draws[2])), Kind.KEY | colour)
-    clear = (grid == cells.EMPTY) | (grid == cells.WALL)
-    # what lies to the right of, below, to the left of and above every cell; rolling round meets only border wall
-    ahead = jnp.stack([jnp.roll(clear, shift, axis) for shift, axis in ((-1, 1), (-1, 0), (1, 1), (1, 0))])
-    poses = ahead & left_room & (grid == cells.EMPTY)
+    free = (wall_x > _X) & (grid == cells.EMPTY)  # in the left room
+    key_x, key_y = _choose_cell(free, draws[2])
+    grid = _put(grid, _at(key_x, key_y), Kind.KEY | colour)
+    free = free & ~_at(key_x, key_y)
+    poses = jnp.stack(  # for each direction, where the agent would face neither the door nor the key
+        [
+            free & ~_at(wall_x - step_x, door_y - step_y) & ~_at(key_x - step_x, key_y - step_y)
+            for step_x, step_y in zip(STEP_X.tolist(), STEP_Y.tolist(), strict=True)
+        ]
+    )
     row, x = _choose(poses.reshape(4 * HEIGHT, WIDTH), draws[3])
     return _start(grid, x, row % HEIGHT, row // HEIGHT)
 

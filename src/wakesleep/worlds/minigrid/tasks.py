@@ -52,7 +52,7 @@ class MinigridWorld(eqx.Module):
 
     def begin(self, layout: State) -> tuple[State, TimeStep]:
         """Begin, or go on, in a given layout: one of `draw_layout`, of `farama.layout_of`, or made by hand."""
-        check_layout(layout)
+        check_layout(layout, int(self.plan.width), int(self.plan.height))
         return layout, self._timestep(layout, 0.0, False, False)
 
     def step(self, state: State, action: Shaped[ArrayLike, ""], key: Key[Array, ""]) -> tuple[State, TimeStep]:
@@ -150,21 +150,26 @@ TASKS = {
 """All tasks by name, in TELLA's order (which its seed chain depends on)."""
 
 
-def check_layout(layout: State) -> None:
-    """Refuse a layout that the engine cannot run: wrong size, an open border, the agent or an object out of place."""
+def check_layout(layout: State, width: int = WIDTH, height: int = HEIGHT) -> None:
+    """Refuse a layout that the engine cannot run: wrong size, an open border, the agent or an object out of place.
+
+    `width` and `height` are of the task's own grid: all beyond it must be wall.
+    """
     grid = np.asarray(layout.grid)
     if grid.shape != (HEIGHT, WIDTH):
         raise UserError(f"a layout's grid has {HEIGHT} rows of {WIDTH} cells (padded with wall), not {grid.shape}")
     kinds = grid & 0b1111
     inner = (slice(1, -1), slice(1, -1))
-    border = np.ones(grid.shape, bool)
-    border[inner] = False
-    if (grid[border] != cells.WALL).any():
-        raise UserError("a layout must be closed by grey wall: its first and last rows and columns hold something else")
+    outside = np.ones(grid.shape, bool)
+    outside[1 : height - 1, 1 : width - 1] = False
+    if (grid[outside] != cells.WALL).any():
+        raise UserError(
+            f"a layout must be closed by grey wall: something else is on or beyond its {width} x {height} border"
+        )
     if not np.isin(kinds[inner], [kind for kind in Kind if kind not in (Kind.UNSEEN, Kind.AGENT)]).all():
         raise UserError("a layout holds a cell that is no Minigrid object")
     x, y, direction = int(layout.x), int(layout.y), int(layout.direction)
-    inside = 0 < x < WIDTH - 1 and 0 < y < HEIGHT - 1
+    inside = 0 < x < width - 1 and 0 < y < height - 1
     if not inside or kinds[y, x] in (Kind.WALL, Kind.KEY, Kind.BALL, Kind.BOX):
         raise UserError(f"the agent cannot stand at column {x}, row {y} of this layout")
     if direction not in range(4):

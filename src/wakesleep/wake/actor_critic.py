@@ -1,0 +1,61 @@
+"""What PPO and V-trace share: their state, its birth, and being the same learner when their settings are the same."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Int, Key
+
+from wakesleep.nets.encode import Encoding
+from wakesleep.nets.policy import Actor, ActorCritic, make_actor_critic
+from wakesleep.worlds.world import ActionSpec, ObservationSpec
+
+
+class LearnerState(NamedTuple):
+    """Everything the learner knows."""
+
+    networks: ActorCritic
+    optimiser: optax.OptState
+    updates: Int[Array, ""]
+    """Gradient steps so far."""
+
+
+class ActorCriticLearner:
+    """A learner made of a config. Equal configs make equal learners, so that compiled programs are shared."""
+
+    compiles = True
+
+    def __init__(
+        self, observation: ObservationSpec, action: ActionSpec, config: Any, optimiser: optax.GradientTransformation
+    ) -> None:
+        """`config` says `num_envs`, `num_steps`, `hidden` and `encoding`, besides what the learner itself wants."""
+        self.observation_spec, self.action_spec, self.config = observation, action, config
+        self.num_envs: int = config.num_envs
+        self.num_steps: int = config.num_steps
+        self.optimiser = optimiser
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return type(self), self.observation_spec, self.action_spec, self.config
+
+    def init(self, key: Key[Array, ""]) -> LearnerState:
+        """Fresh networks and optimiser."""
+        hidden: tuple[int, ...] = self.config.hidden
+        encoding: Encoding = self.config.encoding
+        networks = make_actor_critic(self.observation_spec, self.action_spec, key, hidden, encoding)
+        return LearnerState(networks, self.optimiser.init(networks), jnp.int32(0))
+
+    def policy(self, state: LearnerState) -> Actor:
+        """The policy to act by."""
+        return state.networks.policy
+
+    def descend(self, state: LearnerState, gradient: ActorCritic) -> LearnerState:
+        """One gradient step."""
+        updates, optimiser = self.optimiser.update(gradient, state.optimiser, state.networks)
+        return LearnerState(optax.apply_updates(state.networks, updates), optimiser, state.updates + 1)
