@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from wakesleep.errors import UserError
 from wakesleep.nets.policy import Actor
 from wakesleep.wake.rollout import Advice, Life, Rollout, Terms, collect
-from wakesleep.worlds.world import World
+from wakesleep.worlds.world import AnyArray, World
 
 
 @runtime_checkable
@@ -109,11 +109,14 @@ def _train(
     return state, life, progress
 
 
-def episode_returns(reward: np.ndarray, ended: np.ndarray, running: np.ndarray | None = None) -> tuple[Any, ...]:
+def episode_returns(
+    reward: AnyArray, ended: AnyArray, running: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns and last steps of the episodes that ended, in order of time, and what the unfinished ones have so far.
 
     Axes: time, environment. `running` is what episodes under way had brought before.
     """
+    reward, ended = np.asarray(reward), np.asarray(ended)
     running = np.zeros(reward.shape[1]) if running is None else running.copy()
     totals, steps = [], []
     for step in range(len(reward)):
