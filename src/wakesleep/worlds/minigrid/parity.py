@@ -23,6 +23,7 @@ from wakesleep.worlds.minigrid import engine
 from wakesleep.worlds.minigrid.engine import State
 from wakesleep.worlds.minigrid.farama import balls_of, layout_of, make_env
 from wakesleep.worlds.minigrid.observe import observe
+from wakesleep.worlds.minigrid.solve import shortest_plan
 from wakesleep.worlds.minigrid.tasks import TASKS, MinigridWorld
 
 _EPISODES_AT_ONCE = 32
@@ -59,14 +60,19 @@ class Report:
     mismatches: list[str] = field(default_factory=list)
 
 
-def record(
-    env: gymnasium.Env[Any, Any], rng: np.random.Generator, max_steps: int = engine.LONGEST_EPISODE
-) -> Recording:
-    """Play an episode of the reference. Half of them have action frequencies of their own, to meet more of the task."""
+def record(env: gymnasium.Env[Any, Any], rng: np.random.Generator, solver: MinigridWorld | None = None) -> Recording:
+    """Play an episode of the reference. Half of them have action frequencies of their own, to meet more of the task.
+
+    With a `solver`, the episode begins with the fewest actions that succeed.
+    """
+    max_steps = engine.LONGEST_EPISODE
     weights = rng.dirichlet(np.ones(engine.NUM_ACTIONS)) if rng.random() < 0.5 else None
     actions = rng.choice(engine.NUM_ACTIONS, max_steps, p=weights).astype(np.int32)
     first, _ = env.reset()
     layout = layout_of(env)
+    if solver is not None:
+        plan = shortest_plan(solver, layout) or []
+        actions[: len(plan)] = plan
     seen = Seen(
         np.zeros((max_steps, *first.shape), np.uint8),
         np.zeros(max_steps, np.float32),
@@ -106,7 +112,8 @@ def compare(task: str, steps: int, seed: int = 0) -> Report:
     env.reset(seed=seed)
     world = TASKS[task].world()
     while report.steps < steps:
-        recordings = [record(env, rng) for _ in range(_EPISODES_AT_ONCE)]
+        solver = None if world.rules.balls_move else world  # random actions alone may never succeed
+        recordings = [record(env, rng, solver if episode == 0 else None) for episode in range(_EPISODES_AT_ONCE)]
         layouts, _, actions, balls, _, _ = jax.tree.map(lambda *leaves: np.stack(leaves), *recordings)
         first, seen = jax.tree.map(np.asarray, replay(world, layouts, actions, balls))
         for number, recording in enumerate(recordings):
