@@ -5,7 +5,8 @@
 runs in an environment of its own (`pip install torch==2.13.0 stable-baselines3` and this package), on one core, for the
 block length that the paper gives each task. Observations are scaled by each channel's maximum. Appends to
 results/sb3_curves.csv one row per 10,000 steps: mean return and number of the episodes that ended in them; and at the
-end a row `final` with the mean return of 100 episodes of the frozen policy, actions sampled. Finished runs are skipped.
+end a row `final` with the mean return of 100 episodes of the frozen policy, actions sampled, and the processor seconds of the
+run (none for the first nine: they were timed by the clock while being paused). Finished runs are skipped.
 """
 
 import argparse
@@ -62,10 +63,10 @@ class Curve(BaseCallback):
 
 def run(task: str, seed: int, steps: int) -> list[tuple]:
     """Train once; the rows of one run."""
-    env, curve, begin = make(task), Curve(), time.time()
+    env, curve, begin = make(task), Curve(), time.process_time()
     model = PPO("MlpPolicy", env, seed=seed, device="cpu", policy_kwargs=NETWORK, **PAPER)
     model.learn(steps, curve)
-    seconds = round(time.time() - begin, 1)
+    seconds = round(time.process_time() - begin, 1)
     rows = [
         (task, seed, window, round(float(np.mean(returns)), 4) if returns else "", len(returns), "")
         for window, returns in curve.windows.items()

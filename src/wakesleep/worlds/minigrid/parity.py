@@ -1,8 +1,8 @@
-"""Proof that the engine is Minigrid: both stepped side by side from the same layouts with the same random actions.
+"""Proof that the engine is Minigrid: both stepped side by side from the same layouts with the same actions.
 
     python -m wakesleep.worlds.minigrid.parity --steps 100000
 
-Farama's environments play whole episodes; the engine replays them and must give the same observation, reward,
+Farama's environments play whole episodes of random actions, and some optimal ones; the engine replays them and must give the same observation, reward,
 `terminated` and `truncated` at every step. Balls of DynObstacles are put where Farama's random numbers put them (that
 our own moves have the same distribution is a test of its own). Run it against whichever `minigrid` you have installed.
 """
