@@ -5,8 +5,8 @@
 runs in an environment of its own (`pip install torch==2.13.0 stable-baselines3` and this package), on one core, for the
 block length that the paper gives each task. Observations are scaled by each channel's maximum. Appends to
 results/sb3_curves.csv one row per 10,000 steps: mean return and number of the episodes that ended in them; and at the
-end a row `final` with the mean return of 100 episodes of the frozen policy, actions sampled, and the processor seconds of the
-run (none for the first nine: they were timed by the clock while being paused). Finished runs are skipped.
+end a row `final` with the mean return of 100 episodes of the frozen policy, actions sampled, and the processor seconds
+of the run (none for the first nine: they were timed by the clock while being paused). Finished runs are skipped.
 """
 
 import argparse

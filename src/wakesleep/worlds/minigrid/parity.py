@@ -2,9 +2,10 @@
 
     python -m wakesleep.worlds.minigrid.parity --steps 100000
 
-Farama's environments play whole episodes of random actions, and some optimal ones; the engine replays them and must give the same observation, reward,
-`terminated` and `truncated` at every step. Balls of DynObstacles are put where Farama's random numbers put them (that
-our own moves have the same distribution is a test of its own). Run it against whichever `minigrid` you have installed.
+Farama's environments play whole episodes of random actions, and some optimal ones; the engine replays them and must
+give the same observation, reward, `terminated` and `truncated` at every step. Balls of DynObstacles are put where
+Farama's random numbers put them (that our own moves have the same distribution is a test of its own). Run it against
+whichever `minigrid` you have installed.
 """
 
 from dataclasses import dataclass, field
