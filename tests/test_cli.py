@@ -74,3 +74,42 @@ def test_installed_command():
         [sys.executable, "-m", "wakesleep.cli", "--help"], capture_output=True, text=True, check=True
     )
     assert "play" in answer.stdout
+
+
+def test_experts_from_training_to_export(monkeypatch, capsys, tmp_path):
+    """Two tasks side by side in two processes, then shown and exported."""
+    out = tmp_path / "experts"
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    monkeypatch.setenv("COLUMNS", "120")
+    tasks = ("DistShift_R2", "CustomFetch_S5T1N2")
+    arguments = ("experts", "train", "--out", out, "--tasks", *tasks, "--steps", 4096, "--preset", "vtrace")
+    run(monkeypatch, *arguments, "--jobs", 2)
+    printed = capsys.readouterr().out
+    assert all(f"{task} seed 0: return" in printed for task in tasks)
+    run(monkeypatch, "experts", "show", out)
+    printed = capsys.readouterr().out
+    assert all(task in printed for task in (*tasks, "0.954", "0.968"))  # the optimal returns
+    assert (out / "similarity.csv").exists()
+    run(monkeypatch, "experts", "export", out, "--episodes", 3)
+    assert 'minari.load_dataset("wakesleep/DistShift_R2/expert-v0")' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("train", "--out", "x", "--preset", "quick"), "no preset is called 'quick'"),
+        (("train", "--out", "x", "--tasks", "DoorKey_S9"), "DoorKey has DoorKey_S5"),
+        (("train", "--out", "x", "--domain", "atari"), "no domain is called 'atari'"),
+        (("train", "--out", "x", "--seeds", "0"), "at least one seed"),
+        (("train", "--out", "x", "--steps", "10"), "at least those"),
+        (("train", "--out", "x", "--jobs", "-1"), "at least one worker"),
+        (("show", "nowhere"), "nowhere is not a folder of experts"),
+        (("export", "nowhere"), "nowhere is not a folder of experts"),
+    ],
+)
+def test_mistakes_with_experts(monkeypatch, capsys, tmp_path, arguments, why):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as exit_info:
+        run(monkeypatch, "experts", *arguments)
+    assert exit_info.value.code == 2
+    assert why in capsys.readouterr().err

@@ -8,7 +8,7 @@ import pytest
 import wakesleep
 from wakesleep import UserError
 from wakesleep.wake.evaluate import evaluate, play_out
-from wakesleep.wake.learner import Learner, episode_returns, train
+from wakesleep.wake.learner import Learner, train
 from wakesleep.wake.ppo import PAPER, PPO, PPOConfig
 from wakesleep.wake.rollout import Advice, start_life
 from wakesleep.wake.vtrace import VTrace
@@ -147,12 +147,3 @@ def test_evaluation_plays_each_start_once():
     starts = draw_starts(world, jax.random.key(2), 3)
     one, two = (play_out(world, policy, starts, jax.random.key(3), True) for _ in range(2))
     assert (one.length == two.length).all()
-
-
-def test_episode_returns():
-    reward = np.array([[1.0, 10], [2, 20], [3, 30]])
-    ended = np.array([[False, True], [True, False], [False, False]])
-    totals, steps, running = episode_returns(reward, ended, np.array([100.0, 0]))
-    assert totals.tolist() == [10, 103]
-    assert steps.tolist() == [0, 1]
-    assert running.tolist() == [3, 50]

@@ -8,8 +8,8 @@ pytest.importorskip("stable_baselines3")
 import torch
 
 from wakesleep import ActionSpec, GymnasiumWorld, UserError
+from wakesleep.logs import EpisodeCounter
 from wakesleep.wake.host import HostTrainer
-from wakesleep.wake.learner import episode_returns
 from wakesleep.wake.ppo import PPO, PPOConfig
 from wakesleep.wake.sb3 import SB3PPO
 
@@ -19,7 +19,8 @@ def test_it_learns_cart_pole():
     world = GymnasiumWorld("CartPole-v1", 8)
     learner = SB3PPO(world.observation_spec, world.action_spec, 8, 64, batch_size=128, n_epochs=6, learning_rate=1e-3)
     progress = HostTrainer(learner, world, seed=0).train(iterations=40)
-    totals, _, _ = episode_returns(progress.reward, progress.ended)
+    episodes = EpisodeCounter.fresh(8).add(progress.reward, progress.ended)
+    totals = np.array([episode.total_reward for episode in episodes])
     assert totals[:50].mean() < 45
     assert totals[-20:].mean() > 90
 

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from wakesleep.errors import UserError
 from wakesleep.nets.policy import Actor
 from wakesleep.wake.rollout import Advice, Life, Rollout, Terms, collect
-from wakesleep.worlds.world import AnyArray, World
+from wakesleep.worlds.world import World
 
 
 @runtime_checkable
@@ -107,22 +106,3 @@ def _train(
     keys = jax.random.split(key, chunk)
     (state, life), progress = jax.lax.scan(iterate, (state, life), (jnp.arange(chunk), keys))
     return state, life, progress
-
-
-def episode_returns(
-    reward: AnyArray, ended: AnyArray, running: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns and last steps of the episodes that ended, in order of time, and what the unfinished ones have so far.
-
-    Axes: time, environment. `running` is what episodes under way had brought before.
-    """
-    reward, ended = np.asarray(reward), np.asarray(ended)
-    running = np.zeros(reward.shape[1]) if running is None else running.copy()
-    totals, steps = [], []
-    for step in range(len(reward)):
-        running += reward[step]
-        for env in np.flatnonzero(ended[step]):
-            totals.append(running[env])
-            steps.append(step)
-            running[env] = 0
-    return np.array(totals), np.array(steps, int), running

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep.nets import actions
 from wakesleep.nets.encode import Encoding
 from wakesleep.nets.policy import ActorCritic, mask_of
 from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState
+from wakesleep.wake.adam import clipped_adam
 from wakesleep.wake.rollout import Rollout, Terms
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
@@ -33,6 +33,8 @@ class VTraceConfig:
     """Length of a trajectory (Reaver)."""
     learning_rate: float = 1e-3
     """Adam's (the paper)."""
+    adam_epsilon: float = 1e-8
+    """Adam's. Advantages are not normalised here: once they are all small, a tiny epsilon blows their noise up."""
     discount: float = 0.99
     entropy_weight: float = 1e-3
     value_weight: float = 0.5
@@ -55,9 +57,8 @@ class VTrace(ActorCriticLearner):
 
     def __init__(self, observation: ObservationSpec, action: ActionSpec, config: VTraceConfig | None = None) -> None:
         config = config or VTraceConfig()
-        adam = optax.adam(config.learning_rate)
         super().__init__(
-            observation, action, config, optax.chain(optax.clip_by_global_norm(config.max_grad_norm), adam)
+            observation, action, config, clipped_adam(config.learning_rate, config.max_grad_norm, config.adam_epsilon)
         )
 
     def learn(self, state: LearnerState, rollout: Rollout, key: Key[Array, ""]) -> tuple[LearnerState, Terms]:

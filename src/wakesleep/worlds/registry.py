@@ -33,6 +33,8 @@ class TaskInfo:
     goal: str = ""
     in_paper: bool = False
     """Whether it is one of the paper's tasks."""
+    optimal: float | None = None
+    """The mean return of the best that can be done, where it is known."""
 
     @property
     def family(self) -> str:
@@ -44,14 +46,15 @@ _TASKS: dict[str, TaskInfo] = {}
 
 
 def register(
-    name: str, make: Callable[[], World | HostWorld], *, domain: str, goal: str = "", in_paper: bool = False
-) -> None:
+    name: str, make: Callable[[], World | HostWorld], *, domain: str, goal: str = "", in_paper: bool = False,
+    optimal: float | None = None,
+) -> None:  # fmt: skip
     """Make a task known. The name is family and variant in letters and digits, as logs need it: `Corridor_L5`."""
     if not re.fullmatch(r"[A-Za-z0-9]+_[A-Za-z0-9]+", name):
         raise UserError(f"a task's name is family_variant in letters and digits, like DoorKey_S5, not {name!r}")
     if name in _TASKS:
         raise UserError(f"there is already a task called {name!r} (domain {_TASKS[name].domain})")
-    _TASKS[name] = TaskInfo(name, domain, make, goal, in_paper)
+    _TASKS[name] = TaskInfo(name, domain, make, goal, in_paper, optimal)
 
 
 def tasks(domain: str | None = None, *, paper_only: bool = False) -> tuple[str, ...]:
@@ -87,7 +90,7 @@ def _make_world_env(name: str, render_mode: str | None = None) -> WorldEnv:
 
 def _register_built_in() -> None:
     for task in MINIGRID_TASKS.values():
-        register(task.name, task.world, domain="minigrid", goal=task.goal, in_paper=task.in_paper)
+        register(task.name, task.world, domain="minigrid", goal=task.goal, in_paper=task.in_paper, optimal=task.optimal)
         gymnasium.register(f"{JAX_NAMESPACE}/{task.name}", entry_point=partial(_make_world_env, task.name))
     farama.register()
 

@@ -1,10 +1,9 @@
-"""The command line: `wakesleep <command>`.
+"""The commands, and what becomes of errors.
 
 A user's mistake ends in one sentence on standard error and exit code 2; Ctrl-C in exit code 130.
 """
 
 import enum
-import importlib
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,9 +13,12 @@ from rich.console import Console
 from rich.table import Table
 
 from wakesleep import runtime
+from wakesleep.cli.experts import experts
+from wakesleep.cli.load import load_modules
 from wakesleep.errors import UserError
 
 app = tyro.extras.SubcommandApp()
+app.command(experts)
 
 
 class Player(enum.Enum):
@@ -37,7 +39,7 @@ def tasks(domain: str | None = None, paper: bool = False, load: tuple[str, ...] 
     """
     from wakesleep.worlds import registry
 
-    _load(load)
+    load_modules(load)
     table = Table("task", "domain", "in the paper", "what to do")
     for name in registry.tasks(domain, paper_only=paper):
         info = registry.task_info(name)
@@ -69,12 +71,12 @@ def play(
     from wakesleep.worlds import episode, registry
     from wakesleep.worlds.minigrid.solve import shortest_plan
     from wakesleep.worlds.minigrid.tasks import MinigridWorld
-    from wakesleep.worlds.world import World, compiled_reset
+    from wakesleep.worlds.world import HostWorld, compiled_reset
 
-    _load(load)
+    load_modules(load)
     world = registry.make(task)
     episode.check_target(out)
-    if not isinstance(world, World):
+    if isinstance(world, HostWorld):
         raise UserError(f"{task} runs outside JAX and cannot be drawn here")
     key, start_key = jax.random.split(jax.random.key(seed))
     start = compiled_reset(world, start_key)
@@ -91,16 +93,6 @@ def play(
     print(f"{out}: {len(played.actions)} steps, return {played.total_reward:.3f}")
 
 
-def _load(modules: tuple[str, ...]) -> None:
-    """Import a user's modules, from the current folder too."""
-    sys.path.insert(0, "")
-    for name in modules:
-        try:
-            importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            raise UserError(f"cannot load {name}: {error}; is it in this folder or installed?") from error
-
-
 def main() -> None:
     """Entry point of the `wakesleep` command."""
     runtime.set_up()
@@ -111,7 +103,3 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
-
-
-if __name__ == "__main__":
-    main()

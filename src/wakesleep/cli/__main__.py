@@ -1,0 +1,5 @@
+"""`python -m wakesleep.cli`."""
+
+from wakesleep.cli.main import main
+
+main()

@@ -1,0 +1,100 @@
+"""Values on disk: trees of arrays as NumPy files, and files that are either old or new, never half-written.
+
+A tree is saved as `.npz`, one array per leaf, named by its place in the tree: `numpy.load` opens it anywhere. Loading
+wants a value of the same form, and checks names, shapes and types against it; the archive carries checksums.
+"""
+
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from wakesleep.errors import UserError
+
+T = TypeVar("T")
+
+
+def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` make the file beside its place, then move it there."""
+    beside = file.with_name(f".{file.name}.new")
+    write(beside)
+    with beside.open("rb+") as opened:
+        os.fsync(opened.fileno())
+    beside.replace(file)
+
+
+def save_json(file: Path, content: Any) -> None:
+    """Write JSON, atomically."""
+    text = json.dumps(content, indent=2) + "\n"
+    write_atomically(file, lambda beside: beside.write_text(text))
+
+
+def load_json(file: Path) -> Any:
+    """Read JSON."""
+    try:
+        return json.loads(file.read_text())
+    except FileNotFoundError as error:
+        raise UserError(f"there is no {file}") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file} cannot be read as JSON: {error}") from error
+
+
+def save_tree(file: Path, tree: Any) -> None:
+    """Write the array leaves of a tree, atomically."""
+
+    def write(beside: Path) -> None:
+        with beside.open("wb") as opened:
+            np.savez(opened, **{name: _plain(leaf) for name, leaf in _named(tree)})  # type: ignore[arg-type]
+
+    write_atomically(file, write)
+
+
+def load_tree(file: Path, like: T) -> T:
+    """Read a tree of the same form as `like`: arrays, or only their shapes and types (`eqx.filter_eval_shape`)."""
+    try:
+        with np.load(file) as archive:
+            stored = {name: archive[name] for name in archive.files}
+    except FileNotFoundError as error:
+        raise UserError(f"there is no {file}") from error
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise UserError(f"{file} is damaged and cannot be read ({error}): remove it and make it again") from error
+    names = [name for name, _ in _named(like)]
+    if sorted(names) != sorted(stored):
+        other = sorted(set(names) ^ set(stored))[0]
+        raise UserError(f"{file} holds something else than was asked for: {other!r} is in only one of the two")
+    leaves = []
+    for name, leaf in _named(like):
+        is_key, found = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key), stored[name]
+        plain = jax.eval_shape(jax.random.key_data, leaf) if is_key else leaf
+        if found.shape != plain.shape or found.dtype != plain.dtype:
+            raise UserError(
+                f"{file} does not fit: {name} has shape {found.shape} and type {found.dtype},"
+                f" not {plain.shape} and {plain.dtype}"
+            )
+        if is_key:
+            leaves.append(jax.random.wrap_key_data(found))
+        else:
+            leaves.append(found if isinstance(leaf, np.ndarray | np.generic) else jnp.asarray(found))
+    arrays, rest = eqx.partition(like, _is_stored)
+    return eqx.combine(jax.tree.unflatten(jax.tree.structure(arrays), leaves), rest)
+
+
+def _is_stored(leaf: Any) -> bool:
+    return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct | np.ndarray | np.generic)
+
+
+def _named(tree: Any) -> list[tuple[str, Any]]:
+    leaves = jax.tree_util.tree_leaves_with_path(eqx.filter(tree, _is_stored))
+    return [(jax.tree_util.keystr(path).lstrip(".") or "value", leaf) for path, leaf in leaves]
+
+
+def _plain(leaf: Any) -> np.ndarray:
+    """Random keys as the numbers that they are made of."""
+    return np.asarray(jax.random.key_data(leaf) if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf)

@@ -1,0 +1,222 @@
+"""Single-task experts (STE): a learner alone with one task. Every relative number of the paper is relative to these.
+
+A folder of experts holds one folder per task and seed:
+
+    EXPERTS/experts.json                    what was asked for
+    EXPERTS/DoorKey_S5/seed-0/              its learning curve, a log in l2logger's layout
+                              policy.npz    the frozen policy
+                              expert.json   settings, versions, and how good it is; there only when all is finished
+
+Training saves itself every minute and goes on where it was.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from wakesleep import logs, store
+from wakesleep.errors import UserError
+from wakesleep.jobs import Job, Report, Stopped, run_jobs
+from wakesleep.nets.policy import Actor
+from wakesleep.wake.evaluate import evaluate
+from wakesleep.wake.learner import Learner, train
+from wakesleep.wake.presets import Config, config_from_json, config_to_json, make_learner
+from wakesleep.wake.rollout import Life, start_life
+from wakesleep.worlds import registry
+from wakesleep.worlds.world import HostWorld, World
+
+EVALUATION_EPISODES = 100
+_CHUNK_STEPS = 10_240
+SECONDS_BETWEEN_SAVES = 60.0
+
+
+@dataclass(frozen=True)
+class Expert:
+    """A finished expert."""
+
+    task: str
+    seed: int
+    policy: Actor
+    returns: np.ndarray
+    """Of `EVALUATION_EPISODES` episodes of the frozen policy, actions sampled."""
+    steps: int
+    seconds: float
+    """Of training, pauses not counted."""
+    folder: Path
+
+    @property
+    def mean_return(self) -> float:
+        """R* of the paper."""
+        return float(self.returns.mean())
+
+    @property
+    def curve(self) -> logs.Curve:
+        """Its learning curve."""
+        return logs.read_curve(self.folder)
+
+    def steps_to(self, part: float = 0.8, window: int = 100) -> int:
+        """Environment steps until the mean return of `window` episodes reached this part of its peak."""
+        curve = self.curve
+        window = min(window, len(curve.reward))
+        if window == 0:
+            raise UserError(f"the expert in {self.folder} finished no episode")
+        means = np.convolve(curve.reward, np.ones(window) / window, mode="valid")
+        return int(curve.steps[window - 1 + np.argmax(means >= part * means.max())])
+
+
+class _Training(NamedTuple):
+    """All that the rest of a training depends on: what is saved."""
+
+    state: Any
+    life: Life
+    key: jax.Array
+    iterations: np.ndarray
+    seconds: np.ndarray
+    total_reward: np.ndarray
+    """Of the episodes under way."""
+    length: np.ndarray
+    """Of the episodes under way."""
+    position: np.ndarray
+    """Of the log."""
+
+
+def expert_folder(experts: Path, task: str, seed: int) -> Path:
+    """Where an expert is kept."""
+    return experts / task / f"seed-{seed}"
+
+
+def train_experts(
+    experts: Path, tasks: Sequence[str], seeds: Sequence[int], config: Config, steps: int, workers: int = 1,
+    load: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Train an expert for every task and seed that the folder does not have yet."""
+    iterations = steps // (config.num_envs * config.num_steps)
+    if iterations < 1:
+        raise UserError(f"one rollout alone takes {config.num_envs * config.num_steps} steps: train for at least those")
+    for task in tasks:
+        world_of(task)
+    experts.mkdir(parents=True, exist_ok=True)
+    asked = {"learner": config_to_json(config), "steps": steps}
+    if (file := experts / "experts.json").exists() and store.load_json(file) != asked:
+        raise UserError(f"{experts} holds experts made with other settings (see {file}): choose another folder")
+    store.save_json(file, asked)
+    missing = [
+        (task, seed) for seed in seeds for task in tasks
+        if not (expert_folder(experts, task, seed) / "expert.json").exists()
+    ]  # fmt: skip
+    jobs = [
+        Job(f"{task} seed {seed}", train_expert, (expert_folder(experts, task, seed), task, seed, config, steps))
+        for task, seed in missing
+    ]
+    if jobs:
+        run_jobs(jobs, workers, "experts", load)
+
+
+def train_expert(folder: Path, task: str, seed: int, config: Config, steps: int, report: Report) -> str:
+    """Train one expert, or go on with it. Returns how it went, in words."""
+    world = world_of(task)
+    learner = make_learner(config, world.observation_spec, world.action_spec)
+    per_iteration = learner.num_envs * learner.num_steps
+    iterations, chunk = steps // per_iteration, max(1, _CHUNK_STEPS // per_iteration)
+    saved = folder / "training.npz"
+    training, position = _begin(learner, world, seed), None
+    if saved.exists():
+        training = store.load_tree(saved, training)
+        block, *numbers = training.position.tolist()
+        position = logs.Position(block, logs.TRAIN, *numbers)
+    writer = logs.LogWriter(folder, {"scenario_type": "ste", "task": task, "seed": seed}, position)
+    if position is None:
+        writer.begin_block(logs.TRAIN)
+    counter = logs.EpisodeCounter(training.total_reward, training.length)
+    state, life, key, done, seconds = *training[:3], int(training.iterations), float(training.seconds)
+    begin = last_save = time.monotonic()
+
+    def save() -> None:
+        numbers = np.array([writer.position.block, *writer.position[2:]])
+        spent = np.array(seconds + time.monotonic() - begin)
+        under_way = counter.total_reward, counter.length
+        store.save_tree(saved, _Training(state, life, key, np.array(done), spent, *under_way, numbers))
+
+    while done < iterations:
+        key, chunk_key = jax.random.split(key)
+        count = min(chunk, iterations - done)
+        state, life, progress = train(learner, state, world, life, chunk_key, count, chunk)
+        reward, ended = (np.asarray(part)[:count].reshape(-1, learner.num_envs) for part in progress[:2])
+        finished = counter.add(reward, ended)
+        writer.write(task, finished)
+        done += count
+        if time.monotonic() - last_save > SECONDS_BETWEEN_SAVES:
+            save()
+            last_save = time.monotonic()
+        returns = [episode.total_reward for episode in finished]
+        try:
+            report(done / iterations, f"return {np.mean(returns):.3f}" if returns else "")
+        except Stopped:
+            save()
+            raise
+    seconds += time.monotonic() - begin
+    policy = learner.policy(state)
+    achieved = np.asarray(evaluate(world, policy, key, EVALUATION_EPISODES).total_reward)
+    store.save_tree(folder / "policy.npz", policy)
+    about = {
+        "task": task, "seed": seed, "steps": done * per_iteration, "seconds": round(seconds, 1),
+        "learner": config_to_json(config), "returns": [float(str(value)) for value in achieved],
+        "versions": {name: version(name) for name in ("wakesleep", "jax", "equinox", "numpy")},
+    }  # fmt: skip
+    store.save_json(folder / "expert.json", about)
+    saved.unlink(missing_ok=True)
+    return f"return {achieved.mean():.3f} after {done * per_iteration:,} steps in {seconds:.0f} s"
+
+
+def _begin(learner: Learner, world: World, seed: int) -> _Training:
+    init_key, life_key, key = jax.random.split(jax.random.key(seed), 3)
+    envs = learner.num_envs
+    numbers = np.array(0), np.array(0.0), np.zeros(envs), np.zeros(envs, int), np.zeros(4, int)
+    return _Training(learner.init(init_key), start_life(world, life_key, envs), key, *numbers)
+
+
+def world_of(task: str) -> World:
+    """The task's world, if it is one that training can compile."""
+    world = registry.make(task)
+    if isinstance(world, HostWorld):
+        raise UserError(f"{task} runs outside JAX: train it with `HostTrainer` from Python")
+    return world
+
+
+def load_expert(folder: Path) -> Expert:
+    """Read a finished expert."""
+    if not folder.is_dir():
+        raise UserError(f"there is no expert in {folder}")
+    if not (folder / "expert.json").exists():
+        raise UserError(f"the expert in {folder} is not finished: run `wakesleep experts train` again to go on with it")
+    about = store.load_json(folder / "expert.json")
+    try:
+        task, config = about["task"], config_from_json(about["learner"])
+        numbers = int(about["seed"]), np.array(about["returns"]), int(about["steps"]), float(about["seconds"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{folder / 'expert.json'} is damaged: {error!r} is missing or wrong") from error
+    world = world_of(task)
+    learner = make_learner(config, world.observation_spec, world.action_spec)
+    like = eqx.filter_eval_shape(lambda key: learner.policy(learner.init(key)), jax.random.key(0))
+    seed, returns, steps, seconds = numbers
+    return Expert(task, seed, store.load_tree(folder / "policy.npz", like), returns, steps, seconds, folder)
+
+
+def load_experts(experts: Path) -> tuple[list[Expert], list[Path]]:
+    """All finished experts of a folder, and the folders of the unfinished."""
+    if not (experts / "experts.json").exists():
+        raise UserError(
+            f"{experts} is not a folder of experts: make one with `wakesleep experts train --out {experts}`"
+        )
+    folders = sorted(experts.glob("*/seed-*"))
+    finished = [load_expert(folder) for folder in folders if (folder / "expert.json").exists()]
+    order = {name: number for number, name in enumerate(registry.tasks())}
+    finished.sort(key=lambda expert: (order.get(expert.task, 0), expert.seed))
+    return finished, [folder for folder in folders if not (folder / "expert.json").exists()]

@@ -1,0 +1,81 @@
+"""Jobs side by side: all are done, failures are told, a dead worker too."""
+
+import os
+import threading
+import time
+
+import pytest
+from rich.console import Console
+
+from wakesleep import UserError
+from wakesleep.jobs import Job, run_jobs
+
+
+def write(folder, name, report):
+    for step in range(3):
+        report(step / 3, "going")
+    (folder / name).write_text(str(os.getpid()))
+    return "written"
+
+
+def fail(report):
+    report(0.5, "")
+    raise UserError("this one cannot be done")
+
+
+def stumble(report):
+    raise ZeroDivisionError("a bug")
+
+
+def die(report):
+    os._exit(1)
+
+
+def linger(folder, name, report):
+    (folder / f"{name}-begun").touch()
+    try:
+        while True:
+            time.sleep(0.05)
+            report(0.1, "")
+    finally:
+        (folder / f"{name}-left").touch()
+
+
+def quiet():
+    return Console(file=open(os.devnull, "w"))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_all_are_done_whatever_happens_to_one(tmp_path, workers):
+    jobs = [Job("bad", fail), *(Job(name, write, (tmp_path, name)) for name in "abc")]
+    with pytest.raises(UserError, match=r"1 of 4 jobs failed; bad: this one cannot be done"):
+        run_jobs(jobs, workers, "work", console=quiet())
+    pids = {(tmp_path / name).read_text() for name in "abc"}
+    assert (str(os.getpid()) in pids) == (workers == 1)
+
+
+def test_a_bug_keeps_its_name():
+    with pytest.raises(ZeroDivisionError):
+        run_jobs([Job("bug", stumble), Job("bug too", stumble)], 2, "work", console=quiet())
+
+
+def test_a_dead_worker_is_told():
+    with pytest.raises(UserError, match="a worker process died"):
+        run_jobs([Job("one", die), Job("two", die)], 2, "work", console=quiet())
+
+
+def test_no_workers():
+    with pytest.raises(UserError, match="at least one worker"):
+        run_jobs([], 0, "work")
+
+
+def test_ctrl_c_lets_running_jobs_leave(tmp_path):
+    def interrupt():
+        while not (tmp_path / "a-begun").exists():
+            time.sleep(0.05)
+        os.kill(os.getpid(), 2)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs([Job(name, linger, (tmp_path, name)) for name in "ab"], 2, "work", console=quiet())
+    assert (tmp_path / "a-left").exists()
