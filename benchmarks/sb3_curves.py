@@ -22,13 +22,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 
-import wakesleep  # noqa: F401  (registers the environments)
+from wakesleep.worlds.minigrid.tasks import BLOCK_STEPS  # importing it registers the environments
 
-BLOCK_STEPS = {
-    "SimpleCrossing_S9N1": 400_000, "SimpleCrossing_S9N2": 500_000, "DistShift_R2": 200_000, "DistShift_R3": 200_000,
-    "CustomFetch_S5T1N2": 500_000, "CustomFetch_S8T1N2": 700_000, "CustomUnlock_S5": 200_000,
-    "CustomUnlock_S7": 300_000, "DoorKey_S5": 200_000, "DoorKey_S6": 300_000,
-}  # fmt: skip
 PAPER = {
     "n_steps": 512, "batch_size": 32, "gae_lambda": 0.95, "gamma": 0.99, "n_epochs": 10, "ent_coef": 5e-5,
     "learning_rate": 2.5e-4, "clip_range": 0.3, "vf_coef": 0.75, "max_grad_norm": 5.0,

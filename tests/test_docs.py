@@ -15,8 +15,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_examples_run(page, monkeypatch):
+def test_python_examples_run(page, monkeypatch, tmp_path):
     """The blocks of a page, one after the other, in one namespace."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
     names = {"wakesleep": wakesleep, "actions": np.zeros(8, int)}
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)):

@@ -7,6 +7,7 @@ import pytest
 
 import wakesleep
 from wakesleep import UserError
+from wakesleep.nets.policy import Perceptrons
 from wakesleep.wake.evaluate import evaluate, play_out
 from wakesleep.wake.learner import Learner, train
 from wakesleep.wake.ppo import PAPER, PPO, PPOConfig
@@ -15,7 +16,7 @@ from wakesleep.wake.vtrace import VTrace
 from wakesleep.worlds.batch import draw_starts
 
 SPECS = (wakesleep.make("DoorKey_S5").observation_spec, wakesleep.make("DoorKey_S5").action_spec)
-SMALL = PPOConfig(num_envs=4, num_steps=16, minibatch_size=32, epochs=2, hidden=(32, 32))
+SMALL = PPOConfig(num_envs=4, num_steps=16, minibatch_size=32, epochs=2, network=Perceptrons((32, 32)))
 
 
 def learn(learner, task, iterations, chunk, seed=0, advice=None):
@@ -112,7 +113,9 @@ def test_a_chunk_stops_when_told():
 
 def test_invalid_rows_teach_nothing():
     """Rows in which a host environment only reset itself leave no trace in the loss."""
-    learner = PPO(*SPECS, PPOConfig(num_envs=4, num_steps=16, minibatch_size=64, epochs=1, hidden=(32, 32)))
+    learner = PPO(
+        *SPECS, PPOConfig(num_envs=4, num_steps=16, minibatch_size=64, epochs=1, network=Perceptrons((32, 32)))
+    )
     state, world = learner.init(jax.random.key(0)), wakesleep.make("DoorKey_S5")
     from wakesleep.wake.rollout import collect
 

@@ -8,7 +8,7 @@ import pytest
 
 import wakesleep
 from wakesleep.nets import actions
-from wakesleep.nets.policy import make_actor_critic
+from wakesleep.nets.policy import Perceptrons
 from wakesleep.wake.ppo import PPO, PPOConfig
 from wakesleep.wake.rollout import Advice, act, collect, start_life
 from wakesleep.wake.vtrace import VTrace, VTraceConfig
@@ -18,7 +18,7 @@ SPEC = WORLD.action_spec
 
 
 def policy_of(seed, loudness=1.0):
-    policy = make_actor_critic(WORLD.observation_spec, SPEC, jax.random.key(seed)).policy
+    policy = Perceptrons().make(WORLD.observation_spec, SPEC, jax.random.key(seed)).policy
     return eqx.tree_at(lambda p: p.head.weight, policy, policy.head.weight * loudness)
 
 
@@ -93,7 +93,7 @@ def test_ppo_ratio_is_against_the_mixture(rollout):
     only_policy = {"normalise_advantages": False, "clip": 1e6, "entropy_weight": 0.0, "value_weight": 0.0}
     config = PPOConfig(num_envs=8, num_steps=32, **only_policy)
     learner = PPO(WORLD.observation_spec, SPEC, config)
-    networks = make_actor_critic(WORLD.observation_spec, SPEC, jax.random.key(0))
+    networks = Perceptrons().make(WORLD.observation_spec, SPEC, jax.random.key(0))
     targets = learner.targets(networks, rollout)
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (rollout, targets))
     loss, _ = learner.loss(networks, *flat)
@@ -111,7 +111,7 @@ def test_vtrace_rho_is_against_the_mixture(rollout, monkeypatch):
 
     monkeypatch.setattr("wakesleep.wake.vtrace.vtrace", spy)
     learner = VTrace(WORLD.observation_spec, SPEC, VTraceConfig(num_envs=8, num_steps=32))
-    networks = make_actor_critic(WORLD.observation_spec, SPEC, jax.random.key(0))
+    networks = Perceptrons().make(WORLD.observation_spec, SPEC, jax.random.key(0))
     learner.loss(networks, rollout)
     own = actions.log_prob(SPEC, networks.policy(rollout.observation), rollout.action)
     expected = jnp.exp(own - mixture(rollout, policy_of(0), policy_of(1, 300.0), 0.5))

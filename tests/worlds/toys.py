@@ -56,3 +56,36 @@ class Console(eqx.Module):
         reward = jnp.where(presses, action[1].astype(jnp.float32), 0.0)
         count = state + 1
         return count, TimeStep(self._observe(count), reward, jnp.bool_(False), count >= 10)
+
+
+class Pointing(eqx.Module):
+    """A map with one marked field: point (function 1) at the quarter of the map that holds it. One step an episode.
+
+    Layer 0 says what is in a field (2: the mark, 1: something else, at random), layer 1 holds a meaningless amount.
+    """
+
+    @property
+    def observation_spec(self):
+        return ObservationSpec.of((8, 8, 2), np.uint8, 0, 255, scale=np.array([2, 200]))
+
+    @property
+    def action_spec(self):
+        uses = ((True, False, False), (True, True, True))
+        return ActionSpec((("function", 2), ("where", 16), ("how", 3)), uses=uses, masked=True)
+
+    def _timestep(self, state, reward, terminated):
+        view = jnp.zeros((8, 8, 2), jnp.uint8).at[..., 0].set(state[2]).at[state[0], state[1], 0].set(2)
+        view = view.at[..., 1].set(state[2] * 150)
+        available = jnp.array([True, True])
+        return TimeStep(Masked(view, available), jnp.float32(reward), jnp.bool_(terminated), jnp.bool_(False))
+
+    def reset(self, key):
+        place_key, clutter_key = jax.random.split(key)
+        row, column = jax.random.randint(place_key, (2,), 0, 8)
+        state = row, column, jax.random.bernoulli(clutter_key, 0.2, (8, 8)).astype(jnp.uint8)
+        return state, self._timestep(state, 0.0, False)
+
+    def step(self, state, action, key):
+        self.action_spec.check(action)
+        hits = (action[0] == 1) & (action[1] == state[0] // 2 * 4 + state[1] // 2)
+        return state, self._timestep(state, hits, True)

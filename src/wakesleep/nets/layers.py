@@ -1,4 +1,4 @@
-"""Linear layers and perceptrons over any leading axes.
+"""Linear layers and perceptrons over any leading axes, and convolutions over images.
 
 Weights are stored input by output, so that a layer is `inputs @ weight + bias` on whole batches. Initialisation is
 orthogonal, as in stable-baselines3.
@@ -26,6 +26,25 @@ class Linear(eqx.Module):
     def __call__(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch outputs"]:
         """Apply the layer to the last axis."""
         return inputs @ self.weight + self.bias
+
+
+class Conv(eqx.Module):
+    """A convolution over height and width, channels last; the border is padded with zeros."""
+
+    weight: Float[Array, "size size inputs outputs"]
+    bias: Float[Array, "outputs"]
+    stride: int = eqx.field(static=True)
+
+    def __init__(self, inputs: int, outputs: int, size: int, stride: int, key: Key[Array, ""]) -> None:
+        """Orthogonal weights that suit ReLU, no bias."""
+        self.weight = jax.nn.initializers.orthogonal(2**0.5)(key, (size, size, inputs, outputs))
+        self.bias = jnp.zeros(outputs)
+        self.stride = stride
+
+    def __call__(self, images: Float[Array, "batch height width inputs"]) -> Float[Array, "batch _ _ outputs"]:
+        """Apply to a batch of images."""
+        strides, layout = (self.stride, self.stride), ("NHWC", "HWIO", "NHWC")
+        return jax.lax.conv_general_dilated(images, self.weight, strides, "SAME", dimension_numbers=layout) + self.bias
 
 
 class MLP(eqx.Module):

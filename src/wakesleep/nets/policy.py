@@ -1,10 +1,12 @@
-"""The paper's Minigrid networks: a perceptron for the policy and one for the value, each an extractor and a head.
+"""Policies and values: an encoder, a feature extractor and a head each. The halves are what sleep copies and distils.
 
-The policy's two halves are what sleep copies and distils into.
+Which networks a learner has is a small frozen config with a `make`: `Perceptrons` (the paper's for Minigrid) here,
+`FullyConv` (the paper's for StarCraft II) in `fully_conv.py`, or one of your own.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -33,9 +35,10 @@ Actor = Callable[[Any], Logits]
 class Policy(eqx.Module):
     """From observations to logits over actions, by way of features."""
 
-    encoder: Encoder
-    extractor: MLP
-    head: Linear
+    encoder: Callable[[Any], Array]
+    """From what is seen to what a network reads; has nothing to learn."""
+    extractor: Callable[[Array], Float[Array, "*batch features"]]
+    head: Callable[[Float[Array, "*batch features"]], Logits]
 
     def features(self, observation: Any) -> Float[Array, "*batch features"]:
         """What the head sees."""
@@ -46,38 +49,52 @@ class Policy(eqx.Module):
         return self.head(self.features(observation))
 
 
-class Value(eqx.Module):
-    """From observations to the return that is to be expected."""
+@runtime_checkable
+class Networks(Protocol):
+    """What a learner trains: a policy and a value. A pytree."""
 
-    encoder: Encoder
-    extractor: MLP
-    head: Linear
+    policy: Policy
 
-    def __call__(self, observation: Any) -> Float[Array, "*batch"]:
+    def value(self, observation: Any) -> Float[Array, "*batch"]:
         """Expected return, any leading axes."""
-        return self.head(self.extractor(self.encoder(view_of(observation))))[..., 0]
+        ...
+
+
+@runtime_checkable
+class NetworkConfig(Protocol):
+    """Says what networks look like. Frozen, so that equal ones are equal and hash alike."""
+
+    def make(self, observation: ObservationSpec, action: ActionSpec, key: Key[Array, ""]) -> Any:
+        """Fresh `Networks`."""
+        ...
 
 
 class ActorCritic(eqx.Module):
     """A policy and a value that share nothing."""
 
     policy: Policy
-    value: Value
+    critic: Policy
+    """One number per observation in place of logits."""
+
+    def value(self, observation: Any) -> Float[Array, "*batch"]:
+        """Expected return, any leading axes."""
+        return self.critic(observation)[..., 0]
 
 
-def make_actor_critic(
-    observation: ObservationSpec,
-    action: ActionSpec,
-    key: Key[Array, ""],
-    hidden: Sequence[int] = (256, 256),
-    encoding: Encoding = Encoding.SCALE,
-) -> ActorCritic:
-    """Fresh networks. The policy's head starts near zero: every action about equally likely."""
-    encoder = Encoder(observation, encoding)
-    keys = jax.random.split(key, 4)
-    features = hidden[-1]
-    policy_head = Linear(features, num_logits(action), keys[1], gain=0.01)
-    policy = Policy(encoder, MLP(encoder.size, hidden, keys[0]), policy_head)
-    return ActorCritic(
-        policy, Value(encoder, MLP(encoder.size, hidden, keys[2]), Linear(features, 1, keys[3], gain=1.0))
-    )
+@dataclass(frozen=True)
+class Perceptrons:
+    """A perceptron for the policy and one for the value, with ReLUs: the paper's for Minigrid."""
+
+    hidden: tuple[int, ...] = (256, 256)
+    """Widths of the layers of both; the last is the number of features."""
+    encoding: Encoding = Encoding.SCALE
+
+    def make(self, observation: ObservationSpec, action: ActionSpec, key: Key[Array, ""]) -> ActorCritic:
+        """Fresh networks. The policy's head starts near zero: every action about equally likely."""
+        encoder, keys = Encoder(observation, self.encoding), jax.random.split(key, 4)
+        extractors = (MLP(encoder.size, self.hidden, key) for key in (keys[0], keys[2]))
+        policy_head = Linear(self.hidden[-1], num_logits(action), keys[1], gain=0.01)
+        value_head = Linear(self.hidden[-1], 1, keys[3], gain=1.0)
+        return ActorCritic(
+            Policy(encoder, next(extractors), policy_head), Policy(encoder, next(extractors), value_head)
+        )

@@ -6,15 +6,14 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Int, Key
 
-from wakesleep.nets.encode import Encoding
-from wakesleep.nets.policy import Actor, ActorCritic, make_actor_critic
+from wakesleep.nets.policy import Actor
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
 
 class LearnerState(NamedTuple):
     """Everything the learner knows."""
 
-    networks: ActorCritic
+    networks: Any
     optimiser: optax.OptState
     updates: Int[Array, ""]
     """Gradient steps so far."""
@@ -28,7 +27,7 @@ class ActorCriticLearner:
     def __init__(
         self, observation: ObservationSpec, action: ActionSpec, config: Any, optimiser: optax.GradientTransformation
     ) -> None:
-        """`config` says `num_envs`, `num_steps`, `hidden` and `encoding`, besides what the learner itself wants."""
+        """`config` says `num_envs`, `num_steps` and `network`, besides what the learner itself wants."""
         self.observation_spec, self.action_spec, self.config = observation, action, config
         self.num_envs: int = config.num_envs
         self.num_steps: int = config.num_steps
@@ -46,16 +45,14 @@ class ActorCriticLearner:
 
     def init(self, key: Key[Array, ""]) -> LearnerState:
         """Fresh networks and optimiser."""
-        hidden: tuple[int, ...] = self.config.hidden
-        encoding: Encoding = self.config.encoding
-        networks = make_actor_critic(self.observation_spec, self.action_spec, key, hidden, encoding)
+        networks = self.config.network.make(self.observation_spec, self.action_spec, key)
         return LearnerState(networks, self.optimiser.init(networks), jnp.int32(0))
 
     def policy(self, state: LearnerState) -> Actor:
         """The policy to act by."""
         return state.networks.policy
 
-    def descend(self, state: LearnerState, gradient: ActorCritic) -> LearnerState:
+    def descend(self, state: LearnerState, gradient: Any) -> LearnerState:
         """One gradient step."""
         updates, optimiser = self.optimiser.update(gradient, state.optimiser, state.networks)
         return LearnerState(optax.apply_updates(state.networks, updates), optimiser, state.updates + 1)

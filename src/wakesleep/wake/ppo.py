@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from wakesleep.errors import UserError
 from wakesleep.nets import actions
 from wakesleep.nets.encode import Encoding
-from wakesleep.nets.policy import ActorCritic, mask_of
+from wakesleep.nets.policy import NetworkConfig, Networks, Perceptrons, mask_of
 from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState
 from wakesleep.wake.adam import clipped_adam
 from wakesleep.wake.rollout import Rollout, Terms
@@ -46,9 +46,7 @@ class PPOConfig:
     """Per minibatch, to mean 0 and standard deviation 1."""
     bootstrap_truncated: bool = True
     """Whether an episode cut by a step limit still has the value of where it was cut (else as if the task ended it)."""
-    hidden: tuple[int, ...] = (256, 256)
-    """Widths of the layers of both networks; the last is the number of features."""
-    encoding: Encoding = Encoding.SCALE
+    network: NetworkConfig = Perceptrons()
 
     def __post_init__(self) -> None:
         size = self.num_envs * self.num_steps
@@ -63,7 +61,7 @@ PAPER = PPOConfig()
 
 FAST = PPOConfig(
     num_envs=16, num_steps=128, minibatch_size=256, epochs=4, learning_rate=5e-4, clip=0.2, entropy_weight=3e-3,
-    value_weight=0.5, max_grad_norm=0.5, encoding=Encoding.ONE_HOT,
+    value_weight=0.5, max_grad_norm=0.5, network=Perceptrons(encoding=Encoding.ONE_HOT),
 )  # fmt: skip
 """Tuned on the ten Minigrid tasks for reliability and speed on a small machine (docs/learners.md)."""
 
@@ -103,7 +101,7 @@ class PPO(ActorCriticLearner):
         state, terms = jax.lax.scan(epoch, state, jax.random.split(key, config.epochs))
         return state, jax.tree.map(jnp.mean, terms)
 
-    def targets(self, networks: ActorCritic, rollout: Rollout) -> Targets:
+    def targets(self, networks: Networks, rollout: Rollout) -> Targets:
         """Advantages by generalised advantage estimation, and the returns that values are to predict."""
         config = self.config
         value, next_value = networks.value(rollout.observation), networks.value(rollout.successor)
@@ -113,7 +111,7 @@ class PPO(ActorCriticLearner):
         )
         return Targets(advantage, advantage + value)
 
-    def loss(self, networks: ActorCritic, rollout: Rollout, targets: Targets) -> tuple[Float[Array, ""], Terms]:
+    def loss(self, networks: Networks, rollout: Rollout, targets: Targets) -> tuple[Float[Array, ""], Terms]:
         """The clipped surrogate, the value's squared error and the entropy, over a minibatch."""
         config, spec, mask = self.config, self.action_spec, mask_of(rollout.observation)
         weight = rollout.valid / jnp.maximum(jnp.sum(rollout.valid), 1)

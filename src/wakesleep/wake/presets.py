@@ -5,6 +5,8 @@ from typing import Any
 
 from wakesleep.errors import UserError
 from wakesleep.nets.encode import Encoding
+from wakesleep.nets.fully_conv import FullyConv
+from wakesleep.nets.policy import Perceptrons
 from wakesleep.wake.ppo import FAST, PAPER, PPO, PPOConfig
 from wakesleep.wake.vtrace import VTrace, VTraceConfig
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
@@ -14,6 +16,7 @@ Config = PPOConfig | VTraceConfig
 PRESETS: dict[str, Config] = {"paper": PAPER, "fast": FAST, "vtrace": VTraceConfig()}
 """`paper` and `fast` are PPO."""
 
+_NETWORKS: dict[str, type[Any]] = {"perceptrons": Perceptrons, "fully-conv": FullyConv}
 _LEARNERS: dict[str, tuple[type[Any], type[Any]]] = {"ppo": (PPOConfig, PPO), "vtrace": (VTraceConfig, VTrace)}
 
 
@@ -33,7 +36,11 @@ def make_learner(config: Config, observation: ObservationSpec, action: ActionSpe
 def config_to_json(config: Config) -> dict[str, Any]:
     """The settings as plain data."""
     algorithm = next(name for name, (settings, _) in _LEARNERS.items() if isinstance(config, settings))
-    return {"algorithm": algorithm, **asdict(config), "hidden": list(config.hidden), "encoding": config.encoding.value}
+    kind = next((name for name, network in _NETWORKS.items() if type(config.network) is network), None)
+    if kind is None:
+        raise UserError(f"networks of type {type(config.network).__name__} cannot be written down: only our own can")
+    network = {key: _plain(value) for key, value in asdict(config.network).items()}  # type: ignore[call-overload]
+    return {"algorithm": algorithm, **asdict(config), "network": {"kind": kind, **network}}
 
 
 def config_from_json(data: dict[str, Any]) -> Config:
@@ -41,8 +48,16 @@ def config_from_json(data: dict[str, Any]) -> Config:
     try:
         fields = dict(data)
         settings, _ = _LEARNERS[fields.pop("algorithm")]
-        return settings(**{**fields, "hidden": tuple(fields["hidden"]), "encoding": Encoding(fields["encoding"])})
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(
-            f"these are not a learner's settings ({error!r}); were they written by another version?"
-        ) from error
+        network = dict(fields["network"])
+        kind = _NETWORKS[network.pop("kind")]
+        network = {key: tuple(value) if isinstance(value, list) else value for key, value in network.items()}
+        if "encoding" in network:
+            network["encoding"] = Encoding(network["encoding"])
+        return settings(**{**fields, "network": kind(**network)})
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        message = f"these are not a learner's settings ({error!r}); were they written by another version?"
+        raise UserError(message) from error
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Encoding) else list(value) if isinstance(value, tuple) else value

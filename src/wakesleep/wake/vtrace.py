@@ -15,8 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep.nets import actions
-from wakesleep.nets.encode import Encoding
-from wakesleep.nets.policy import ActorCritic, mask_of
+from wakesleep.nets.policy import NetworkConfig, Networks, Perceptrons, mask_of
 from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState
 from wakesleep.wake.adam import clipped_adam
 from wakesleep.wake.rollout import Rollout, Terms
@@ -45,9 +44,7 @@ class VTraceConfig:
     """Importance weights along the trace are cut here."""
     bootstrap_truncated: bool = True
     """Whether an episode cut by a step limit still has the value of where it was cut (else as if the task ended it)."""
-    hidden: tuple[int, ...] = (256, 256)
-    """Widths of the layers of both networks; the last is the number of features."""
-    encoding: Encoding = Encoding.SCALE
+    network: NetworkConfig = Perceptrons()
 
 
 class VTrace(ActorCriticLearner):
@@ -67,7 +64,7 @@ class VTrace(ActorCriticLearner):
         gradient, terms = jax.grad(self.loss, has_aux=True)(state.networks, rollout)
         return self.descend(state, gradient), terms
 
-    def loss(self, networks: ActorCritic, rollout: Rollout) -> tuple[Float[Array, ""], Terms]:
+    def loss(self, networks: Networks, rollout: Rollout) -> tuple[Float[Array, ""], Terms]:
         """Policy gradient, the value's squared error and the entropy, means over the rollout."""
         config, spec, mask = self.config, self.action_spec, mask_of(rollout.observation)
         weight = rollout.valid / jnp.maximum(jnp.sum(rollout.valid), 1)

@@ -91,6 +91,11 @@ class MinigridTask:
         """Mean return of the shortest plans (`solve.py`), which see everything; None where it was not measured."""
         return OPTIMAL_RETURNS.get(self.name)
 
+    @property
+    def block_steps(self) -> int | None:
+        """Environment steps of a learning block of the paper; None where the paper has none."""
+        return BLOCK_STEPS.get(self.name)
+
     def world(self) -> MinigridWorld:
         """The task as a world."""
         family = self.family
@@ -160,6 +165,13 @@ OPTIMAL_RETURNS = {
     "DoorKey_S5": 0.9645, "DoorKey_S6": 0.969,
 }  # fmt: skip
 """Of the paper's tasks. DistShift is exact, the rest are means over at least 400 layouts."""
+
+BLOCK_STEPS = {
+    "SimpleCrossing_S9N1": 400_000, "SimpleCrossing_S9N2": 500_000, "DistShift_R2": 200_000, "DistShift_R3": 200_000,
+    "CustomFetch_S5T1N2": 500_000, "CustomFetch_S8T1N2": 700_000, "CustomUnlock_S5": 200_000,
+    "CustomUnlock_S7": 300_000, "DoorKey_S5": 200_000, "DoorKey_S6": 300_000,
+}  # fmt: skip
+"""Lengths of the paper's learning blocks (appendix B)."""
 
 
 def check_layout(layout: State, width: int = WIDTH, height: int = HEIGHT) -> None:

@@ -1,0 +1,163 @@
+"""FullyConv (Vinyals et al. 2017) as the paper split it: for observations that are layers of a map, and actions on it.
+
+    layers -> embedding -> conv 16, 5x5 -> conv 32, 3x3 -> conv 32 with stride: the features, 32 x 16 x 16 = 8192
+    features -> 256 -> value, function and plain arguments;  features -> 1x1 conv -> each argument that is a place
+
+Policy and value share all but their last layer. With `normalise`, a LayerNorm holds the features in one range, which
+hidden replay wants (appendix B).
+"""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key, Shaped
+
+from wakesleep.errors import UserError
+from wakesleep.nets.actions import Logits
+from wakesleep.nets.layers import Conv, Linear
+from wakesleep.nets.policy import Policy
+from wakesleep.worlds.world import ActionSpec, ObservationSpec
+
+_MOST_ONE_HOT = 64  # categories up to which an embedding is a matrix product: faster than looking up, and to learn
+
+
+class Layers(eqx.Module):
+    """The encoder: amounts on a logarithmic scale, categories as they are. Has nothing to learn."""
+
+    spec: ObservationSpec = eqx.field(static=True)
+    categorical: tuple[int, ...] = eqx.field(static=True)
+
+    def __call__(self, view: Shaped[Array, "*batch height width layers"]) -> Float[Array, "*batch height width layers"]:
+        """Numbers, layer by layer."""
+        kept = np.isin(np.arange(view.shape[-1]), self.categorical)
+        numbers = view.astype(jnp.float32)
+        return jnp.where(kept, numbers, jnp.log1p(jnp.maximum(numbers, 0)))
+
+
+class ConvExtractor(eqx.Module):
+    """From encoded layers to flat features."""
+
+    embeddings: tuple[Linear, ...]
+    convolutions: tuple[Conv, ...]
+    categorical: tuple[int, ...] = eqx.field(static=True)
+    normalise: bool = eqx.field(static=True)
+
+    def __call__(self, layers: Float[Array, "*batch height width layers"]) -> Float[Array, "*batch features"]:
+        """Features, any leading axes."""
+        batch, shape = layers.shape[:-3], layers.shape[-3:]
+        flat = layers.reshape(-1, *shape)
+        amounts = [layer for layer in range(shape[-1]) if layer not in self.categorical]
+        parts = [flat[..., amounts]]
+        for layer, embedding in zip(self.categorical, self.embeddings, strict=True):
+            parts.append(_embed(embedding, flat[..., layer].astype(jnp.int32)))
+        image = jnp.concatenate(parts, axis=-1)
+        for convolution in self.convolutions:
+            image = jax.nn.relu(convolution(image))
+        features = image.reshape(*batch, -1)
+        return jax.nn.standardize(features, epsilon=1e-5) if self.normalise else features
+
+
+class MapHead(eqx.Module):
+    """From features to logits: plain parts of the action from a hidden layer, places from the map itself."""
+
+    hidden: Linear
+    plain: Linear
+    places: Linear
+    sizes: tuple[int, ...] = eqx.field(static=True)
+    is_place: tuple[bool, ...] = eqx.field(static=True)
+
+    def __call__(self, features: Float[Array, "*batch features"]) -> Logits:
+        """The parts of the action one after the other."""
+        plain_sizes = [size for size, place in zip(self.sizes, self.is_place, strict=True) if not place]
+        plain = iter(jnp.split(self.plain(self.summary(features)), np.cumsum(plain_sizes)[:-1], axis=-1))
+        cells = features.reshape(*features.shape[:-1], -1, self.places.weight.shape[0])
+        places = iter(jnp.moveaxis(self.places(cells), -1, 0))
+        return jnp.concatenate([next(places if place else plain) for place in self.is_place], axis=-1)
+
+    def summary(self, features: Float[Array, "*batch features"]) -> Float[Array, "*batch hidden"]:
+        """What the plain parts and the value are decided by."""
+        return jax.nn.relu(self.hidden(features))
+
+
+class SharedActorCritic(eqx.Module):
+    """A policy, and a value from the same features and summary."""
+
+    policy: Policy
+    value_head: Linear
+
+    def value(self, observation: object) -> Float[Array, "*batch"]:
+        """Expected return, any leading axes."""
+        head = self.policy.head
+        assert isinstance(head, MapHead)
+        return self.value_head(head.summary(self.policy.features(observation)))[..., 0]
+
+
+@dataclass(frozen=True)
+class FullyConv:
+    """What the networks are told. Observations are height x width x layers."""
+
+    categorical: tuple[int, ...]
+    """Layers that hold numbers of categories; they are embedded. The others hold amounts."""
+    places: tuple[str, ...]
+    """Parts of the action that are places on a square grid."""
+    channels: tuple[int, int, int] = (16, 32, 32)
+    """Of the three convolutions; the last one makes the features."""
+    hidden: int = 256
+    normalise: bool = False
+    """Whether features are standardised (LayerNorm without parameters)."""
+
+    def make(self, observation: ObservationSpec, action: ActionSpec, key: Key[Array, ""]) -> SharedActorCritic:
+        """Fresh networks; heads start near zero."""
+        grid, stride = self._grid(observation, action)
+        categories = [int(observation.scale[..., layer].max()) + 1 for layer in self.categorical]
+        widths = [max(1, round(np.log2(count))) for count in categories]
+        keys = iter(jax.random.split(key, len(categories) + 7))
+        embeddings = tuple(
+            Linear(count, width, next(keys), gain=1.0) for count, width in zip(categories, widths, strict=True)
+        )
+        inputs = observation.shape[-1] - len(categories) + sum(widths)
+        one, two, three = self.channels
+        convolutions = (
+            Conv(inputs, one, 5, 1, next(keys)),
+            Conv(one, two, 3, 1, next(keys)),
+            Conv(two, three, 2 * stride - 1, stride, next(keys)),
+        )
+        is_place = tuple(name in self.places for name, _ in action.parts)
+        plain = sum(size for size, place in zip(action.sizes, is_place, strict=True) if not place)
+        head = MapHead(
+            Linear(grid * grid * three, self.hidden, next(keys)),
+            Linear(self.hidden, plain, next(keys), gain=0.01),
+            Linear(three, sum(is_place), next(keys), gain=0.01),
+            action.sizes,
+            is_place,
+        )
+        extractor = ConvExtractor(embeddings, convolutions, self.categorical, self.normalise)
+        policy = Policy(Layers(observation, self.categorical), extractor, head)
+        return SharedActorCritic(policy, Linear(self.hidden, 1, next(keys), gain=1.0))
+
+    def _grid(self, observation: ObservationSpec, action: ActionSpec) -> tuple[int, int]:
+        """Side of the grid of places, and how many cells of the observation one of it covers each way."""
+        sizes = {size for name, size in action.parts if name in self.places}
+        unknown = set(self.places) - {name for name, _ in action.parts}
+        if unknown or len(sizes) != 1:
+            raise UserError(f"FullyConv wants places {self.places} of one size among the action's parts {action.parts}")
+        if action.parts[0][0] in self.places:
+            raise UserError(f"the action's first part is what to do, not a place: {action.parts[0][0]!r}")
+        grid = round(sizes.pop() ** 0.5)
+        if len(observation.shape) != 3 or any(side % grid for side in observation.shape[:2]):
+            raise UserError(f"FullyConv wants layers of a square map that {grid} divides, not {observation.shape}")
+        if observation.shape[0] != observation.shape[1]:
+            raise UserError(f"FullyConv wants a square map, not {observation.shape}")
+        return grid, observation.shape[0] // grid
+
+
+def _embed(embedding: Linear, category: Shaped[Array, "*cells"]) -> Float[Array, "*cells width"]:
+    """A vector for each category."""
+    count = embedding.weight.shape[0]
+    category = jnp.clip(category, 0, count - 1)
+    if count <= _MOST_ONE_HOT:
+        return embedding(jax.nn.one_hot(category, count))
+    return embedding.weight[category] + embedding.bias
