@@ -44,6 +44,9 @@ class PPOConfig:
     max_grad_norm: float = 5.0
     normalise_advantages: bool = True
     """Per minibatch, to mean 0 and standard deviation 1."""
+    least_spread: float = 0.0
+    """Advantages are divided by this where their standard deviation is smaller: as long as there is no reward they are
+    nothing but the value network's noise, and blowing that up ends exploration."""
     bootstrap_truncated: bool = True
     """Whether an episode cut by a step limit still has the value of where it was cut (else as if the task ended it)."""
     network: NetworkConfig = Perceptrons()
@@ -61,7 +64,7 @@ PAPER = PPOConfig()
 
 FAST = PPOConfig(
     num_envs=16, num_steps=128, minibatch_size=256, epochs=4, learning_rate=5e-4, clip=0.2, entropy_weight=3e-3,
-    value_weight=0.5, max_grad_norm=0.5, network=Perceptrons(encoding=Encoding.ONE_HOT),
+    value_weight=0.5, max_grad_norm=0.5, least_spread=0.05, network=Perceptrons(encoding=Encoding.ONE_HOT),
 )  # fmt: skip
 """Tuned on the ten Minigrid tasks for reliability and speed on a small machine (docs/learners.md)."""
 
@@ -120,7 +123,7 @@ class PPO(ActorCriticLearner):
         ratio = jnp.exp(log_prob - rollout.log_prob)
         advantage = targets.advantage
         if config.normalise_advantages:
-            advantage = _normalised(advantage, weight, jnp.sum(rollout.valid))
+            advantage = _normalised(advantage, weight, jnp.sum(rollout.valid), config.least_spread)
         clipped = jnp.clip(ratio, 1 - config.clip, 1 + config.clip)
         policy_loss = -jnp.sum(weight * jnp.minimum(advantage * ratio, advantage * clipped))
         value_loss = jnp.sum(weight * jnp.square(networks.value(rollout.observation) - targets.value))
@@ -129,11 +132,13 @@ class PPO(ActorCriticLearner):
         return total, {"policy": policy_loss, "value": value_loss, "entropy": entropy}
 
 
-def _normalised(advantage: Float[Array, "n"], weight: Float[Array, "n"], count: Int[Array, ""]) -> Float[Array, "n"]:
-    """Mean 0, sample standard deviation 1."""
+def _normalised(
+    advantage: Float[Array, "n"], weight: Float[Array, "n"], count: Int[Array, ""], least: float
+) -> Float[Array, "n"]:
+    """Mean 0, sample standard deviation 1, or less where it was less than `least`."""
     centred = advantage - jnp.sum(weight * advantage)
     variance = jnp.sum(weight * jnp.square(centred)) * count / jnp.maximum(count - 1, 1)
-    return centred / (jnp.sqrt(variance) + 1e-8)
+    return centred / jnp.maximum(jnp.sqrt(variance) + 1e-8, least)
 
 
 def gae(
