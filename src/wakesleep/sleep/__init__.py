@@ -1,0 +1,1 @@
+"""Asleep: replay buffers, the three architectures, and the loop that consolidates."""
