@@ -30,7 +30,7 @@ demo: install
 	$(BIN)/python -m wakesleep.demo
 
 test: lint types
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: dev
 	$(BIN)/ruff check

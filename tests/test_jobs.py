@@ -1,14 +1,19 @@
 """Jobs side by side: all are done, failures are told, a dead worker too."""
 
 import os
-import threading
+import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from wakesleep import UserError
 from wakesleep.jobs import Job, run_jobs
+
+ROOT = Path(__file__).parents[1]
 
 
 def write(folder, name, report):
@@ -69,13 +74,23 @@ def test_no_workers():
         run_jobs([], 0, "work")
 
 
-def test_ctrl_c_lets_running_jobs_leave(tmp_path):
-    def interrupt():
-        while not (tmp_path / "a-begun").exists():
-            time.sleep(0.05)
-        os.kill(os.getpid(), 2)
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_running_jobs_leave_when_they_are_interrupted_or_orphaned(tmp_path, how):
+    """Ctrl-C, or the death of whoever started them: each leaves at its next report."""
+    program = (
+        "from pathlib import Path; from tests.test_jobs import linger; from wakesleep.jobs import Job, run_jobs;"
+        f"run_jobs([Job(name, linger, (Path({str(tmp_path)!r}), name)) for name in 'ab'], 2, 'work')"
+    )
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=quiet, stderr=quiet)
+    _wait_for(lambda: all((tmp_path / f"{name}-begun").exists() for name in "ab"))
+    process.send_signal(how)
+    _wait_for(lambda: all((tmp_path / f"{name}-left").exists() for name in "ab"))
+    assert process.wait(30) != 0
 
-    threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        run_jobs([Job(name, linger, (tmp_path, name)) for name in "ab"], 2, "work", console=quiet())
-    assert (tmp_path / "a-left").exists()
+
+def _wait_for(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -166,7 +166,8 @@ def _work(job: Job) -> str:
 
     def report(part: float, note: str) -> None:
         reports.put((job.name, part, note))
-        if stop.is_set():
+        parent = multiprocessing.parent_process()
+        if stop.is_set() or not (parent and parent.is_alive()):  # who started this may have been killed
             raise Stopped
 
     return job.function(*job.arguments, report=report)

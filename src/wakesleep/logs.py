@@ -125,21 +125,33 @@ class Curve(NamedTuple):
 
 
 def read_curve(folder: Path, block: int = 0, kind: str = TRAIN) -> Curve:
-    """The complete episodes of one block."""
-    file = folder / WORKER / f"{block}-{kind}" / "data-log.tsv"
-    rewards, lengths = [], []
+    """The complete episodes of one block, whatever their task."""
+    rows = _read(folder, block, kind)
+    return Curve(np.array([reward for _, reward, _ in rows]), np.array([length for _, _, length in rows], int))
+
+
+def read_returns(folder: Path, block: int, kind: str) -> dict[str, list[float]]:
+    """The returns of one block's complete episodes by task."""
+    returns: dict[str, list[float]] = {}
+    for task, reward, _ in _read(folder, block, kind):
+        returns.setdefault(task, []).append(reward)
+    return returns
+
+
+def _read(folder: Path, block: int, kind: str) -> list[tuple[str, float, int]]:
+    """Task, return and length of one block's complete episodes."""
+    file, rows = folder / WORKER / f"{block}-{kind}" / "data-log.tsv", []
     try:
         with file.open(newline="") as opened:
             for number, row in enumerate(csv.DictReader(opened, delimiter="\t"), start=2):
                 try:
                     if row["exp_status"] == "complete":
-                        rewards.append(float(row["reward"]))
-                        lengths.append(int(row["episode_step_count"]))
+                        rows.append((row["task_name"], float(row["reward"]), int(row["episode_step_count"])))
                 except (KeyError, TypeError, ValueError) as error:
                     raise UserError(f"line {number} of {file} is damaged or cut off: {dict(row)}") from error
     except FileNotFoundError as error:
         raise UserError(f"there is no {file}") from error
-    return Curve(np.array(rewards), np.array(lengths, int))
+    return rows
 
 
 class EpisodeCounter:
@@ -154,9 +166,9 @@ class EpisodeCounter:
         """Nothing has happened yet."""
         return cls(np.zeros(num_envs), np.zeros(num_envs, int))
 
-    def add(self, reward: np.ndarray, ended: np.ndarray, valid: np.ndarray | None = None) -> list[Episode]:
+    def add(self, reward: Any, ended: Any, valid: Any = None) -> list[Episode]:
         """The episodes that ended in these steps (axes: time, environment), in order of their ends."""
-        reward = np.asarray(reward, float)
+        reward, ended = np.asarray(reward, float), np.asarray(ended)
         counts = np.ones(reward.shape, int) if valid is None else np.asarray(valid, int)
         finished = []
         for env in range(reward.shape[1]):

@@ -9,6 +9,8 @@ import pytest
 import wakesleep
 from wakesleep.nets import actions
 from wakesleep.nets.policy import Perceptrons
+from wakesleep.sleep.replay import wake_buffer
+from wakesleep.wake.learner import train
 from wakesleep.wake.ppo import PPO, PPOConfig
 from wakesleep.wake.rollout import Advice, act, collect, start_life
 from wakesleep.wake.vtrace import VTrace, VTraceConfig
@@ -126,3 +128,30 @@ def test_episodes_go_on_between_rollouts():
     assert (two.observation[0] == middle.observation).all()
     going_on = ~one.ended[-1]
     assert (two.observation[0][going_on] == one.successor[-1][going_on]).all()
+
+
+def test_advice_decays_step_by_step():
+    """From 1 to 0 in half of the rollout: the advisor always turns left, the own policy never does."""
+    left, right = (lambda view, at=at: jnp.zeros((*view.shape[:-3], 6)).at[..., at].set(50.0) for at in (0, 1))
+    advice = Advice(left, jnp.float32(1.0), jnp.float32(1 / (64 * 50)))
+    _, rollout = collect(WORLD, right, start_life(WORLD, jax.random.key(0), 64), jax.random.key(1), 100, advice)
+    advised = np.asarray(rollout.action == 0).mean(axis=1)
+    np.testing.assert_allclose(advised[:50], 1 - np.arange(50) / 50, atol=0.2)
+    assert (advised[50:] == 0).all()
+    assert advice.later(64 * 25).probability == pytest.approx(0.5)
+    assert advice.later(10**6).probability == 0
+
+
+def test_train_carries_the_decay_on_and_remembers():
+    """Advice that ends within the first of three rollouts is gone in the others."""
+    left = lambda view: jnp.zeros((*view.shape[:-3], 6)).at[..., 0].set(50.0)  # noqa: E731
+    config = PPOConfig(num_envs=4, num_steps=16, minibatch_size=64, epochs=1, learning_rate=0.0)
+    learner = PPO(WORLD.observation_spec, SPEC, config)
+    advice = Advice(left, jnp.float32(1.0), jnp.float32(1 / 64))
+    memory = wake_buffer(WORLD.observation_spec, SPEC, 3 * 64)
+    life = start_life(WORLD, jax.random.key(0), 4, memory)
+    _, life, _ = train(learner, learner.init(jax.random.key(1)), WORLD, life, jax.random.key(2), 3, 3, advice)
+    turned = np.asarray(life.memory.pairs.label == 0).reshape(3, 16, 4)
+    assert turned[0, :4].mean() > 0.8
+    assert turned[1:].mean() < 0.4  # a newborn turns left once in six
+    assert life.memory.written == 3 * 64

@@ -15,10 +15,13 @@ from rich.table import Table
 from wakesleep import runtime
 from wakesleep.cli.experts import experts
 from wakesleep.cli.load import load_modules
+from wakesleep.cli.run import resume, run
 from wakesleep.errors import UserError
 
 app = tyro.extras.SubcommandApp()
 app.command(experts)
+app.command(run)
+app.command(resume)
 
 
 class Player(enum.Enum):

@@ -17,6 +17,8 @@ import numpy as np
 from jaxtyping import Array, Int, Key
 
 from wakesleep.errors import UserError
+from wakesleep.nets.policy import Actor
+from wakesleep.wake.rollout import Rollout
 from wakesleep.worlds.world import ActionSpec, Masked, ObservationSpec
 
 
@@ -73,6 +75,12 @@ class WakeBuffer(eqx.Module):
         stored = jax.tree.map(lambda old, new: old.at[places].set(new[dropped:].astype(old.dtype)), self.pairs, pairs)
         return WakeBuffer(stored, self.written + count)
 
+    def record(self, rollout: Rollout, policy: Actor) -> "WakeBuffer":
+        """Put a rollout in, in order of time; labels are its actions, or the policy's logits where those are kept."""
+        wants_logits = jnp.issubdtype(self.pairs.label.dtype, jnp.floating)
+        label = policy(rollout.observation) if wants_logits else rollout.action
+        return self.add(jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), Pairs(rollout.observation, label)))
+
     def draw(self, key: Key[Array, ""], count: int) -> Pairs:
         """Pairs drawn at random, each independently. There must be some."""
         return self.pairs[jax.random.randint(key, (count,), 0, jnp.maximum(self.filled, 1))]
@@ -111,10 +119,6 @@ class RandomReplay(eqx.Module):
         missing = capacity - len(kept)
         padded = jax.tree.map(lambda leaf: jnp.pad(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)), joined)
         return RandomReplay(padded, np.concatenate([sleep[kept], np.full(missing, -1)]))
-
-    def draw(self, key: Key[Array, ""], count: int) -> Pairs:
-        """Pairs drawn at random, each independently. There must be some."""
-        return self.pairs[jax.random.randint(key, (count,), 0, max(self.filled, 1))]
 
 
 def random_replay(

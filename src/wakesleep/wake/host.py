@@ -57,9 +57,10 @@ class HostTrainer:
         if iterations < 1:
             raise UserError(f"training takes at least one iteration, not {iterations}")
         rollouts, terms = [], []
-        for _ in range(iterations):
+        for number in range(iterations):
             self._key, learn_key = jax.random.split(self._key)
-            rollout = self._collect(advice)
+            now = advice and advice.later(number * self.learner.num_steps * self.learner.num_envs)
+            rollout = self._collect(now)
             learn = partial(_compiled_learn, self.learner) if self.learner.compiles else self.learner.learn
             self.state, brought = learn(self.state, rollout, learn_key)
             rollouts.append((rollout.reward, rollout.ended, rollout.valid))
@@ -70,9 +71,10 @@ class HostTrainer:
     def _collect(self, advice: Advice | None) -> Rollout:
         spec, policy, rows = self.world.action_spec, self.learner.policy(self.state), []
         choose = _compiled_act if self.learner.compiles else act
-        for _ in range(self.learner.num_steps):
+        for number in range(self.learner.num_steps):
             self._key, act_key = jax.random.split(self._key)
-            action, log_prob = choose(spec, policy, self._observation, act_key, advice)
+            now = advice and advice.later(number * self.learner.num_envs)
+            action, log_prob = choose(spec, policy, self._observation, act_key, now)
             stepped = self.world.step(np.asarray(action))
             self._steps += 1
             self._checked(stepped.reward, "reward")

@@ -66,6 +66,7 @@ def train(
     """Act and learn for `iterations` rollouts, at most `chunk` of them, as one compiled call.
 
     The program has room for `chunk` rollouts and leaves out what is not asked for: blocks of any length share it.
+    Advice decays from the first step of the call; `advice.later` says what it is for the next.
     """
     num_envs = jax.tree.leaves(life.observation)[0].shape[0]
     if num_envs != learner.num_envs:
@@ -93,7 +94,8 @@ def _train(
         def go() -> tuple[tuple[Any, Life], Progress]:
             state, life = carry
             act_key, learn_key = jax.random.split(key)
-            life, rollout = collect(world, learner.policy(state), life, act_key, learner.num_steps, advice)
+            now = advice and advice.later(number * learner.num_steps * learner.num_envs)
+            life, rollout = collect(world, learner.policy(state), life, act_key, learner.num_steps, now)
             state, terms = learner.learn(state, rollout, learn_key)
             return (state, life), Progress(rollout.reward, rollout.ended, jnp.bool_(True), terms)
 

@@ -5,11 +5,11 @@ behaviour's log-probability is that of the *mixture* it really acted by, p advis
 off-policy actions (PPO's ratio, V-trace's rho) are computed against that. With p = 0 the advisor is not evaluated.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from wakesleep.nets import actions
 from wakesleep.nets.actions import Action
@@ -29,6 +29,21 @@ class Advice(NamedTuple):
 
     policy: Actor
     probability: Float[Array, ""]
+    decay: Float[Array, ""] | float = 0.0
+    """How much the probability falls with every environment step."""
+
+    def later(self, steps: Int[Array, ""] | int) -> "Advice":
+        """The advice after so many steps."""
+        return self._replace(probability=jnp.maximum(self.probability - self.decay * steps, 0))
+
+
+@runtime_checkable
+class Memory(Protocol):
+    """Something that keeps what happens (`WakeBuffer`). A pytree."""
+
+    def record(self, rollout: "Rollout", policy: Actor) -> "Memory":
+        """Remember a rollout of a policy."""
+        ...
 
 
 class Rollout(NamedTuple):
@@ -59,15 +74,16 @@ def row_of(observation: Any, action: Any, log_prob: Any, stepped: Stepped) -> Ro
 
 
 class Life(NamedTuple):
-    """Environments under way: their states and what they show."""
+    """Environments under way: their states, what they show, and what is remembered of them."""
 
     batch: Batch
     observation: Any
+    memory: Memory | None = None
 
 
-def start_life(world: World, key: Key[Array, ""], num_envs: int) -> Life:
+def start_life(world: World, key: Key[Array, ""], num_envs: int, memory: Memory | None = None) -> Life:
     """Fresh episodes in so many environments."""
-    return Life(*begin(draw_starts(world, key, num_envs), num_envs))
+    return Life(*begin(draw_starts(world, key, num_envs), num_envs), memory)
 
 
 def act(
@@ -102,10 +118,15 @@ def collect(
     start_key, step_key = jax.random.split(key)
     starts = draw_starts(world, start_key, max(num_envs, num_envs * num_steps // STEPS_PER_START))
 
-    def step(life: Life, key: Key[Array, ""]) -> tuple[Life, Rollout]:
+    def step(life: Life, at: tuple[Array, Key[Array, ""]]) -> tuple[Life, Rollout]:
+        number, key = at
         act_key, world_key = jax.random.split(key)
-        action, log_prob = act(spec, policy, life.observation, act_key, advice)
+        now = advice and advice.later(number * num_envs)
+        action, log_prob = act(spec, policy, life.observation, act_key, now)
         batch, stepped = step_batch(world, starts, life.batch, action, world_key)
         return Life(batch, stepped.observation), row_of(life.observation, action, log_prob, stepped)
 
-    return jax.lax.scan(step, life._replace(batch=renew(life.batch)), jax.random.split(step_key, num_steps))
+    steps = jnp.arange(num_steps), jax.random.split(step_key, num_steps)
+    going_on, rollout = jax.lax.scan(step, Life(renew(life.batch), life.observation), steps)
+    memory = None if life.memory is None else life.memory.record(rollout, policy)
+    return going_on._replace(memory=memory), rollout

@@ -35,6 +35,8 @@ class TaskInfo:
     """Whether it is one of the paper's tasks."""
     optimal: float | None = None
     """The mean return of the best that can be done, where it is known."""
+    block_steps: int | None = None
+    """How many environment steps a learning block has, unless a syllabus says otherwise."""
 
     @property
     def family(self) -> str:
@@ -47,14 +49,14 @@ _TASKS: dict[str, TaskInfo] = {}
 
 def register(
     name: str, make: Callable[[], World | HostWorld], *, domain: str, goal: str = "", in_paper: bool = False,
-    optimal: float | None = None,
+    optimal: float | None = None, block_steps: int | None = None,
 ) -> None:  # fmt: skip
     """Make a task known. The name is family and variant in letters and digits, as logs need it: `Corridor_L5`."""
     if not re.fullmatch(r"[A-Za-z0-9]+_[A-Za-z0-9]+", name):
         raise UserError(f"a task's name is family_variant in letters and digits, like DoorKey_S5, not {name!r}")
     if name in _TASKS:
         raise UserError(f"there is already a task called {name!r} (domain {_TASKS[name].domain})")
-    _TASKS[name] = TaskInfo(name, domain, make, goal, in_paper, optimal)
+    _TASKS[name] = TaskInfo(name, domain, make, goal, in_paper, optimal, block_steps)
 
 
 def tasks(domain: str | None = None, *, paper_only: bool = False) -> tuple[str, ...]:
@@ -90,7 +92,15 @@ def _make_world_env(name: str, render_mode: str | None = None) -> WorldEnv:
 
 def _register_built_in() -> None:
     for task in MINIGRID_TASKS.values():
-        register(task.name, task.world, domain="minigrid", goal=task.goal, in_paper=task.in_paper, optimal=task.optimal)
+        register(
+            task.name,
+            task.world,
+            domain="minigrid",
+            goal=task.goal,
+            in_paper=task.in_paper,
+            optimal=task.optimal,
+            block_steps=task.block_steps,
+        )
         gymnasium.register(f"{JAX_NAMESPACE}/{task.name}", entry_point=partial(_make_world_env, task.name))
     farama.register()
 

@@ -1,0 +1,61 @@
+"""A life as a list of small units of work, known from the start: a life can stop and go on between any two of them."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from wakesleep.agents.agent import Agent
+from wakesleep.errors import UserError
+from wakesleep.syllabus.syllabus import Syllabus
+
+CHUNK_STEPS = 10_240
+"""About so many environment steps are one unit of living, and one compiled call."""
+
+
+class Kind(Enum):
+    """What is done."""
+
+    EVALUATE = "evaluating"
+    WAKE = "waking"
+    LIVE = "learning"
+    SLEEP = "sleeping"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One piece of work."""
+
+    kind: Kind
+    block: int
+    """Which learning block it belongs to; of an evaluation, how many came before."""
+    first: bool = False
+    """Of waking: whether the block begins with it."""
+    iterations: int = 0
+    """Of living."""
+
+
+def plan(agent: Agent, syllabus: Syllabus) -> list[Unit]:
+    """Everything that will happen, in order."""
+    units, per_iteration, chunk = [Unit(Kind.EVALUATE, 0)], agent.num_envs * agent.num_steps, chunk_of(agent)
+    naps = max(1, agent.sleeps_per_block)
+    for number, block in enumerate(syllabus.learning):
+        iterations = block.steps // per_iteration
+        if iterations < naps:
+            raise UserError(
+                f"a block of {block.steps} steps in {block.task} is too short: one iteration of this agent takes"
+                f" {per_iteration} steps, and it wants at least {naps} of them"
+            )
+        for nap in range(naps):
+            units.append(Unit(Kind.WAKE, number, first=nap == 0))
+            left = iterations * (nap + 1) // naps - iterations * nap // naps
+            while left:
+                units.append(Unit(Kind.LIVE, number, iterations=min(chunk, left)))
+                left -= units[-1].iterations
+            if agent.sleeps_per_block:
+                units.append(Unit(Kind.SLEEP, number))
+        units.append(Unit(Kind.EVALUATE, number + 1))
+    return units
+
+
+def chunk_of(agent: Agent) -> int:
+    """Iterations in one compiled call."""
+    return max(1, CHUNK_STEPS // (agent.num_envs * agent.num_steps))

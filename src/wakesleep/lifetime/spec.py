@@ -1,0 +1,60 @@
+"""A lifetime as plain data: which agent, which syllabus, which seed; what config.json holds and a job is given."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from wakesleep import store
+from wakesleep.agents.presets import agent_maker
+from wakesleep.errors import UserError
+from wakesleep.jobs import Report
+from wakesleep.lifetime.life import Lifetime
+from wakesleep.syllabus.syllabus import LearningBlock, Syllabus
+from wakesleep.wake.experts import world_of
+
+
+@dataclass(frozen=True)
+class LifetimeSpec:
+    """One agent through one syllabus."""
+
+    agent: str
+    preset: str
+    syllabus: Syllabus
+    seed: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        syllabus = asdict(self.syllabus)
+        syllabus["tasks"], syllabus["learning"] = list(syllabus["tasks"]), list(syllabus["learning"])
+        return {"agent": self.agent, "preset": self.preset, "syllabus": syllabus, "seed": self.seed}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "LifetimeSpec":
+        """What `to_json` wrote; more than it is ignored."""
+        try:
+            syllabus = dict(data["syllabus"])
+            blocks = tuple(LearningBlock(**block) for block in syllabus.pop("learning"))
+            made = Syllabus(tasks=tuple(syllabus.pop("tasks")), learning=blocks, **syllabus)
+            return cls(data["agent"], data["preset"], made, data["seed"])
+        except (AttributeError, KeyError, TypeError) as error:
+            raise UserError(
+                f"this does not describe a lifetime ({error!r}); was it written by another version?"
+            ) from error
+
+    def open(self, folder: Path) -> Lifetime:
+        """The lifetime in a folder, begun or gone on with."""
+        world = world_of(self.syllabus.tasks[0])
+        agent = agent_maker(self.agent, self.preset)(world.observation_spec, world.action_spec)
+        return Lifetime(agent, self.syllabus, self.seed, folder, self.to_json())
+
+
+def run_lifetime(spec: LifetimeSpec, folder: Path, report: Report) -> str:
+    """Run a lifetime in a folder to its end, from where it is. Returns how it went, in words."""
+    return spec.open(folder).run(report)
+
+
+def stored_spec(folder: Path) -> LifetimeSpec:
+    """The lifetime that a folder holds."""
+    if not (folder / "config.json").exists():
+        raise UserError(f"there is no lifetime in {folder}: begin one with `wakesleep run --out {folder}`")
+    return LifetimeSpec.from_json(store.load_json(folder / "config.json"))

@@ -1,0 +1,118 @@
+"""How an observation is reconstructed: what a decoder's outputs mean, and how far they are from the truth.
+
+`PlainReconstruction` outputs the network's inputs themselves, squared error. `CategoricalReconstruction` outputs a
+distribution over the values of every entry, cross-entropy: it suits observations whose numbers are names, such as the
+cells of Minigrid, where halfway between a wall and a key there is nothing.
+"""
+
+from typing import Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Shaped
+
+from wakesleep.nets.encode import Encoder, Encoding
+
+Outputs = Float[Array, "*batch outputs"]
+
+
+@runtime_checkable
+class Reconstruction(Protocol):
+    """Has nothing to learn."""
+
+    @property
+    def size(self) -> int:
+        """Number of outputs that the decoder has."""
+        ...
+
+    def loss(self, outputs: Outputs, observation: Shaped[Array, "..."]) -> Float[Array, "*batch"]:
+        """Distance from the true observation, the mean over its entries."""
+        ...
+
+    def inputs(self, outputs: Outputs) -> Float[Array, "*batch inputs"]:
+        """What a network reads of the reconstruction; differentiable."""
+        ...
+
+    def loss_of_inputs(self, outputs: Outputs, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch"]:
+        """Distance from an observation of which only the encoded inputs are there: a dreamed one."""
+        ...
+
+
+class PlainReconstruction(eqx.Module):
+    """The encoded inputs themselves."""
+
+    encoder: Encoder
+
+    @property
+    def size(self) -> int:
+        """As many as inputs."""
+        return self.encoder.size
+
+    def loss(self, outputs: Outputs, observation: Shaped[Array, "..."]) -> Float[Array, "*batch"]:
+        """Mean squared error."""
+        return self.loss_of_inputs(outputs, self.encoder(observation))
+
+    def inputs(self, outputs: Outputs) -> Float[Array, "*batch inputs"]:
+        """In [0, 1]."""
+        return jax.nn.sigmoid(outputs)
+
+    def loss_of_inputs(self, outputs: Outputs, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch"]:
+        """Mean squared error."""
+        return jnp.mean(jnp.square(self.inputs(outputs) - inputs), axis=-1)
+
+
+class CategoricalReconstruction(eqx.Module):
+    """A distribution over the values of every entry."""
+
+    encoder: Encoder
+
+    @property
+    def size(self) -> int:
+        """As many as all entries have values."""
+        return self._one_hot.size
+
+    @property
+    def _one_hot(self) -> Encoder:
+        return Encoder(self.encoder.spec, Encoding.ONE_HOT)
+
+    def loss(self, outputs: Outputs, observation: Shaped[Array, "..."]) -> Float[Array, "*batch"]:
+        """Mean cross-entropy."""
+        return self._cross_entropy(outputs, self._one_hot(observation))
+
+    def inputs(self, outputs: Outputs) -> Float[Array, "*batch inputs"]:
+        """The expectation of what a network reads."""
+        return self._encoded(jnp.exp(self._log_probabilities(outputs)))
+
+    def loss_of_inputs(self, outputs: Outputs, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch"]:
+        """Mean cross-entropy with one-hot inputs, else squared error of the expectation."""
+        if self.encoder.encoding is Encoding.ONE_HOT:
+            return self._cross_entropy(outputs, inputs)
+        return jnp.mean(jnp.square(self.inputs(outputs) - inputs), axis=-1)
+
+    def _cross_entropy(self, outputs: Outputs, one_hot: Float[Array, "*batch outputs"]) -> Float[Array, "*batch"]:
+        return -jnp.sum(one_hot * self._log_probabilities(outputs), axis=-1) / len(self._levels)
+
+    @property
+    def _levels(self) -> np.ndarray:
+        return self.encoder.spec.scale.ravel().astype(int) + 1
+
+    def _log_probabilities(self, outputs: Outputs) -> Float[Array, "*batch outputs"]:
+        """A softmax over the values of each entry."""
+        entry = np.repeat(np.arange(len(self._levels)), self._levels)
+        gather = np.zeros((len(entry), len(self._levels)), np.float32)
+        gather[np.arange(len(entry)), entry] = 1
+        steady = outputs - jax.lax.stop_gradient(jnp.max(outputs, axis=-1, keepdims=True))
+        totals = jnp.exp(steady) @ gather
+        return steady - jnp.log(totals + 1e-20) @ gather.T
+
+    def _encoded(self, probabilities: Float[Array, "*batch outputs"]) -> Float[Array, "*batch inputs"]:
+        if self.encoder.encoding is Encoding.ONE_HOT:
+            return probabilities
+        value = np.concatenate([np.arange(count) for count in self._levels])
+        entry = np.repeat(np.arange(len(self._levels)), self._levels)
+        divisor = 255.0 if self.encoder.encoding is Encoding.BYTES else self.encoder.spec.scale.ravel()[entry]
+        spread = np.zeros((len(entry), len(self._levels)), np.float32)
+        spread[np.arange(len(entry)), entry] = value / divisor
+        return probabilities @ spread

@@ -1,0 +1,64 @@
+"""The variational autoencoder that dreams: a Gaussian prior, a perceptron of two layers each way (appendix B).
+
+The logarithm of the variance is held in [-5, 5] by a scaled tanh. Both terms of the loss are means over their
+dimensions, which is the reading of the paper's loss weights under which none of them drowns the others.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from wakesleep.nets.layers import Linear
+
+MOST_LOG_VARIANCE = 5.0
+
+
+class Posterior(NamedTuple):
+    """What the encoder believes of the latent vector."""
+
+    mean: Float[Array, "*batch latent"]
+    log_variance: Float[Array, "*batch latent"]
+
+    def sample(self, key: Key[Array, ""]) -> Float[Array, "*batch latent"]:
+        """A draw, differentiable in mean and variance."""
+        return self.mean + jnp.exp(self.log_variance / 2) * jax.random.normal(key, self.mean.shape)
+
+    def kl(self) -> Float[Array, "*batch"]:
+        """How far from the prior, per latent dimension."""
+        terms = jnp.square(self.mean) + jnp.exp(self.log_variance) - 1 - self.log_variance
+        return jnp.mean(terms, axis=-1) / 2
+
+
+class VAE(eqx.Module):
+    """From inputs to a latent vector and back, to inputs or to something else of them (`outputs`)."""
+
+    encoder: tuple[Linear, Linear]
+    decoder: tuple[Linear, Linear]
+
+    def __init__(self, inputs: int, outputs: int, key: Key[Array, ""], hidden: int = 256, latent: int = 128) -> None:
+        keys = jax.random.split(key, 4)
+        self.encoder = Linear(inputs, hidden, keys[0]), Linear(hidden, 2 * latent, keys[1], gain=1.0)
+        self.decoder = Linear(latent, hidden, keys[2]), Linear(hidden, outputs, keys[3], gain=1.0)
+
+    @property
+    def latent(self) -> int:
+        """Dimensions of the latent vector."""
+        return self.decoder[0].weight.shape[0]
+
+    def encode(self, inputs: Float[Array, "*batch inputs"]) -> Posterior:
+        """What the latent vector may be."""
+        first, second = self.encoder
+        mean, raw = jnp.split(second(jax.nn.relu(first(inputs))), 2, axis=-1)
+        return Posterior(mean, MOST_LOG_VARIANCE * jnp.tanh(raw / MOST_LOG_VARIANCE))
+
+    def decode(self, latent: Float[Array, "*batch latent"]) -> Float[Array, "*batch outputs"]:
+        """Outputs of a latent vector."""
+        first, second = self.decoder
+        return second(jax.nn.relu(first(latent)))
+
+    def dream(self, key: Key[Array, ""], count: int) -> Float[Array, "count outputs"]:
+        """Outputs of latent vectors drawn from the prior."""
+        return self.decode(jax.random.normal(key, (count, self.latent)))

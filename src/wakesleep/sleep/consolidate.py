@@ -1,0 +1,119 @@
+"""Sleeping: the sleep loop of Algorithms 1 and 2 as one compiled call.
+
+Each iteration takes a batch of wake pairs (ER), a batch that the model as it was before this sleep dreams and labels
+(GR), and a batch from random replay (RaR), and makes one step of Adam on the sum of their losses. GR and RaR begin with
+the second sleep: before it there is nothing to remember.
+"""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, Key
+
+from wakesleep.errors import UserError
+from wakesleep.sleep.model import Losses, LossWeights, SleepModel
+from wakesleep.sleep.replay import Pairs, RandomReplay, WakeBuffer
+from wakesleep.wake.adam import clipped_adam
+
+_POINTS = 100  # of each curve, at most
+
+
+@dataclass(frozen=True)
+class SleepConfig:
+    """What sleep can be told. The defaults are the paper's for Minigrid."""
+
+    iterations: int = 20_000
+    batch_size: int = 32
+    """Of each kind of replay."""
+    experience: bool = True
+    """ER: the wake buffer."""
+    generative: bool = True
+    """GR: dreams."""
+    random: bool = True
+    """RaR: the random-replay buffer."""
+    weights: LossWeights = LossWeights()
+    learning_rate: float = 1e-3
+    max_grad_norm: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.iterations < 1 or self.batch_size < 1:
+            raise UserError("sleep needs at least one iteration and a batch of at least one pair")
+        if not (self.experience or self.generative or self.random):
+            raise UserError("sleep needs something to replay: experience, generative or random")
+
+
+class Curves(eqx.Module):
+    """The losses of each kind of replay through a sleep, means over stretches of it; None where it was not used."""
+
+    experience: Losses | None
+    generative: Losses | None
+    random: Losses | None
+
+
+def consolidate(
+    model: SleepModel,
+    buffer: WakeBuffer,
+    replay: RandomReplay,
+    key: Key[Array, ""],
+    config: SleepConfig,
+    first: bool,
+) -> tuple[SleepModel, Curves]:
+    """Sleep once. `first` says whether it is the first sleep of a life."""
+    if config.experience and int(buffer.filled) == 0:
+        raise UserError("there is nothing to sleep on: the wake buffer is empty")
+    random = config.random and not first and replay.filled > 0
+    generative = config.generative and not first
+    if not (config.experience or random or generative):
+        return model, Curves(None, None, None)
+    count = jnp.int32(max(replay.filled, 1))
+    return _consolidate(model, buffer, replay.pairs, count, key, config, random, generative)
+
+
+@eqx.filter_jit
+def _consolidate(
+    model: SleepModel,
+    buffer: WakeBuffer,
+    kept: Pairs,
+    kept_count: Int[Array, ""],
+    key: Key[Array, ""],
+    config: SleepConfig,
+    random: bool,
+    generative: bool,
+) -> tuple[SleepModel, Curves]:
+    before, size = model, config.batch_size
+    optimiser = clipped_adam(config.learning_rate, config.max_grad_norm)
+    arrays, static = eqx.partition(model, eqx.is_inexact_array)
+
+    def loss(arrays: SleepModel, key: Key[Array, ""]) -> tuple[Float[Array, ""], Curves]:
+        model = eqx.combine(arrays, static)
+        keys = jax.random.split(key, 6)
+        losses = Curves(
+            model.loss(buffer.draw(keys[0], size), keys[1]) if config.experience else None,
+            model.loss_of_dream(before.dream(keys[2], size), keys[3]) if generative else None,
+            model.loss(kept[jax.random.randint(keys[4], (size,), 0, kept_count)], keys[5]) if random else None,
+        )
+        kinds = (losses.experience, losses.generative, losses.random)
+        total = sum((config.weights.total(kind) for kind in kinds if kind is not None), jnp.float32(0))
+        return total, losses
+
+    def iterate(
+        carry: tuple[SleepModel, optax.OptState], key: Key[Array, ""]
+    ) -> tuple[tuple[SleepModel, optax.OptState], Curves]:
+        arrays, state = carry
+        gradient, losses = jax.grad(loss, has_aux=True)(arrays, key)
+        updates, state = optimiser.update(gradient, state, arrays)
+        return (optax.apply_updates(arrays, updates), state), losses
+
+    def stretch(
+        carry: tuple[SleepModel, optax.OptState], keys: Key[Array, "iterations"]
+    ) -> tuple[tuple[SleepModel, optax.OptState], Curves]:
+        carry, losses = jax.lax.scan(iterate, carry, keys)
+        return carry, jax.tree.map(jnp.mean, losses)
+
+    points = max(count for count in range(1, _POINTS + 1) if config.iterations % count == 0)
+    keys = jax.random.split(key, config.iterations).reshape(points, -1)
+    (arrays, _), curves = jax.lax.scan(stretch, (arrays, optimiser.init(arrays)), keys)
+    return eqx.combine(arrays, static), curves

@@ -1,0 +1,59 @@
+"""Hidden replay (section 3, Fig. 2 bottom; Algorithm 2): the VAE dreams features, not observations.
+
+    observation -> extractor -> features -> head -> action
+                                features -> VAE -> features
+
+Dreams are features that the head labels; only real pairs reach the extractor.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from wakesleep.nets import actions
+from wakesleep.nets.actions import Logits
+from wakesleep.nets.policy import Policy
+from wakesleep.nets.vae import VAE
+from wakesleep.sleep.model import Dream, Losses, imitation_loss
+from wakesleep.sleep.replay import Pairs
+from wakesleep.worlds.world import ActionSpec
+
+
+class HiddenReplay(eqx.Module):
+    """The model. With `moving_target`, features also learn to be easy to reconstruct."""
+
+    policy: Policy
+    vae: VAE
+    action: ActionSpec = eqx.field(static=True)
+    moving_target: bool = eqx.field(static=True, default=False)
+
+    def __call__(self, observation: Any) -> Logits:
+        """Act by the features of what is seen."""
+        return self.policy(observation)
+
+    def loss(self, pairs: Pairs, key: Key[Array, ""]) -> Losses:
+        """Imitate, and reconstruct the features, through the extractor."""
+        features = self.policy.features(pairs.observation)
+        imitation = imitation_loss(self.action, self.policy.head(features), pairs)
+        return Losses(imitation, *self._reconstruction(features, key))
+
+    def dream(self, key: Key[Array, ""], count: int) -> Dream:
+        """Features from the prior, labelled by the head."""
+        features = self.vae.dream(key, count)
+        return Dream(features, self.policy.head(features))
+
+    def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
+        """The same loss behind the extractor."""
+        imitation = jnp.mean(actions.cross_entropy(self.action, dream.logits, self.policy.head(dream.inputs)))
+        return Losses(imitation, *self._reconstruction(dream.inputs, key))
+
+    def _reconstruction(
+        self, features: Float[Array, "*batch features"], key: Key[Array, ""]
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        posterior = self.vae.encode(features)
+        target = features if self.moving_target else jax.lax.stop_gradient(features)
+        error = jnp.square(self.vae.decode(posterior.sample(key)) - target)
+        return jnp.mean(error), jnp.mean(posterior.kl())

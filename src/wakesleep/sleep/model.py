@@ -1,0 +1,72 @@
+"""What a sleep model is: a policy that can be taught by pairs, and dream pairs of its own.
+
+The three architectures of the paper (section 3) arrange a feature extractor, a policy head and a VAE differently;
+`consolidate` knows only this interface. Put in your own by writing a module with these four functions.
+"""
+
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from wakesleep.nets import actions
+from wakesleep.nets.actions import Logits
+from wakesleep.nets.policy import mask_of
+from wakesleep.sleep.replay import Pairs
+from wakesleep.worlds.world import ActionSpec
+
+
+class Losses(NamedTuple):
+    """The terms of the loss, each a mean over a batch."""
+
+    imitation: Float[Array, ""]
+    reconstruction: Float[Array, ""]
+    kl: Float[Array, ""]
+
+
+class LossWeights(NamedTuple):
+    """How much each term counts. The paper's for Minigrid."""
+
+    imitation: float = 3.0
+    reconstruction: float = 1.0
+    kl: float = 0.03
+
+    def total(self, losses: Losses) -> Float[Array, ""]:
+        """The weighted sum."""
+        return sum((weight * term for weight, term in zip(self, losses, strict=True)), jnp.float32(0))
+
+
+class Dream(NamedTuple):
+    """What a model generates: inputs of some kind of its own, and the policy's answer to them."""
+
+    inputs: Float[Array, "count inputs"]
+    logits: Float[Array, "count logits"]
+
+
+@runtime_checkable
+class SleepModel(Protocol):
+    """A pytree."""
+
+    def __call__(self, observation: Any) -> Logits:
+        """Act: logits over actions, any leading axes."""
+        ...
+
+    def loss(self, pairs: Pairs, key: Key[Array, ""]) -> Losses:
+        """On real pairs."""
+        ...
+
+    def dream(self, key: Key[Array, ""], count: int) -> Dream:
+        """Generate and pseudo-label."""
+        ...
+
+    def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
+        """On what an earlier self dreamed."""
+        ...
+
+
+def imitation_loss(spec: ActionSpec, logits: Logits, pairs: Pairs) -> Float[Array, ""]:
+    """Cross-entropy with the labels, be they actions or logits."""
+    mask = mask_of(pairs.observation)
+    if jnp.issubdtype(pairs.label.dtype, jnp.floating):
+        return jnp.mean(actions.cross_entropy(spec, pairs.label, logits, mask))
+    return -jnp.mean(actions.log_prob(spec, logits, pairs.label, mask))

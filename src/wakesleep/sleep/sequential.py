@@ -1,0 +1,61 @@
+"""The sequential architecture (section 3, Fig. 2 top; Algorithm 1): the policy sees only what the VAE makes of things.
+
+    observation -> VAE -> reconstruction -> extractor -> head -> action
+
+A dream is a decoded draw from the prior, labelled by the policy. What imitation teaches flows back into the VAE.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from wakesleep.nets import actions
+from wakesleep.nets.actions import Logits
+from wakesleep.nets.policy import Policy, view_of
+from wakesleep.nets.reconstruct import Reconstruction
+from wakesleep.nets.vae import VAE
+from wakesleep.sleep.model import Dream, Losses, imitation_loss
+from wakesleep.sleep.replay import Pairs
+from wakesleep.worlds.world import ActionSpec
+
+
+class Sequential(eqx.Module):
+    """The model."""
+
+    policy: Policy
+    vae: VAE
+    """From encoded observations to what `reconstruction` makes an observation of."""
+    reconstruction: Reconstruction
+    action: ActionSpec = eqx.field(static=True)
+
+    def __call__(self, observation: Any) -> Logits:
+        """Act by the reconstruction of what is seen, from the mean of the latent vector."""
+        mean = self.vae.encode(self.policy.encoder(view_of(observation))).mean
+        return self._answer(self.reconstruction.inputs(self.vae.decode(mean)))
+
+    def loss(self, pairs: Pairs, key: Key[Array, ""]) -> Losses:
+        """Reconstruct, and imitate by the reconstruction."""
+        view = view_of(pairs.observation)
+        posterior = self.vae.encode(self.policy.encoder(view))
+        outputs = self.vae.decode(posterior.sample(key))
+        imitation = imitation_loss(self.action, self._answer(self.reconstruction.inputs(outputs)), pairs)
+        return Losses(imitation, jnp.mean(self.reconstruction.loss(outputs, view)), jnp.mean(posterior.kl()))
+
+    def dream(self, key: Key[Array, ""], count: int) -> Dream:
+        """An observation from the prior, labelled by the policy."""
+        inputs = self.reconstruction.inputs(self.vae.dream(key, count))
+        return Dream(inputs, self._answer(inputs))
+
+    def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
+        """The same loss on a dreamed observation."""
+        posterior = self.vae.encode(dream.inputs)
+        outputs = self.vae.decode(posterior.sample(key))
+        answer = self._answer(self.reconstruction.inputs(outputs))
+        imitation = jnp.mean(actions.cross_entropy(self.action, dream.logits, answer))
+        error = self.reconstruction.loss_of_inputs(outputs, dream.inputs)
+        return Losses(imitation, jnp.mean(error), jnp.mean(posterior.kl()))
+
+    def _answer(self, inputs: Float[Array, "*batch inputs"]) -> Logits:
+        return self.policy.head(self.policy.extractor(inputs))

@@ -1,0 +1,60 @@
+"""The two-headed architecture (section 3, Fig. 2 middle; Algorithm 1): features serve the policy and the VAE apart.
+
+    observation -> extractor -> features -> head -> action
+                                features -> VAE -> observation
+
+A dream is an observation that goes through the extractor again to be labelled.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from wakesleep.nets import actions
+from wakesleep.nets.actions import Logits
+from wakesleep.nets.policy import Policy, view_of
+from wakesleep.nets.reconstruct import Reconstruction
+from wakesleep.nets.vae import VAE
+from wakesleep.sleep.model import Dream, Losses, imitation_loss
+from wakesleep.sleep.replay import Pairs
+from wakesleep.worlds.world import ActionSpec
+
+
+class TwoHeaded(eqx.Module):
+    """The model."""
+
+    policy: Policy
+    vae: VAE
+    """From features to what `reconstruction` makes an observation of."""
+    reconstruction: Reconstruction
+    action: ActionSpec = eqx.field(static=True)
+
+    def __call__(self, observation: Any) -> Logits:
+        """Act by the features of what is seen."""
+        return self.policy(observation)
+
+    def loss(self, pairs: Pairs, key: Key[Array, ""]) -> Losses:
+        """Imitate, and reconstruct the observation from the features."""
+        features = self.policy.features(pairs.observation)
+        posterior = self.vae.encode(features)
+        error = self.reconstruction.loss(self.vae.decode(posterior.sample(key)), view_of(pairs.observation))
+        imitation = imitation_loss(self.action, self.policy.head(features), pairs)
+        return Losses(imitation, jnp.mean(error), jnp.mean(posterior.kl()))
+
+    def dream(self, key: Key[Array, ""], count: int) -> Dream:
+        """An observation from the prior, labelled by way of its features."""
+        inputs = self.reconstruction.inputs(self.vae.dream(key, count))
+        return Dream(inputs, self._answer(inputs))
+
+    def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
+        """The same loss on a dreamed observation."""
+        features = self.policy.extractor(dream.inputs)
+        posterior = self.vae.encode(features)
+        error = self.reconstruction.loss_of_inputs(self.vae.decode(posterior.sample(key)), dream.inputs)
+        imitation = jnp.mean(actions.cross_entropy(self.action, dream.logits, self.policy.head(features)))
+        return Losses(imitation, jnp.mean(error), jnp.mean(posterior.kl()))
+
+    def _answer(self, inputs: Float[Array, "*batch inputs"]) -> Logits:
+        return self.policy.head(self.policy.extractor(inputs))

@@ -1,0 +1,70 @@
+"""Syllabi of your own, from a YAML file.
+
+tasks: [DoorKey_S5, DistShift_R2]      # what every EB evaluates; those learned, if left out
+episodes: 100                          # of each task in an EB
+learn:                                 # the learning blocks, in order
+  - DoorKey_S5                         # as long as the task's own block
+  - task: DistShift_R2
+    steps: 50000
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from wakesleep.errors import UserError
+from wakesleep.syllabus.scenarios import block_steps
+from wakesleep.syllabus.seeds import raw
+from wakesleep.syllabus.syllabus import EPISODES, LearningBlock, Syllabus
+
+
+def load_syllabus(file: Path, seed: int) -> Syllabus:
+    """Read a syllabus. Anything that is not understood is refused."""
+    try:
+        content = yaml.safe_load(file.read_text())
+    except FileNotFoundError as error:
+        raise UserError(f"there is no {file}") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        where = f" (line {error.problem_mark.line + 1})" if getattr(error, "problem_mark", None) else ""  # type: ignore[union-attr]
+        raise UserError(f"{file} is not YAML{where}: {getattr(error, 'problem', None) or error}") from error
+    _check_keys(content, {"tasks", "episodes", "learn"}, f"{file}")
+    learned = content.get("learn")
+    if not isinstance(learned, list) or not learned:
+        raise UserError(f"{file} needs a list of learning blocks under `learn`")
+    generator = np.random.default_rng(seed)
+    evaluation_seed = raw(generator)
+    blocks = tuple(
+        LearningBlock(*_block(entry, f"{file}, learning block {number}"), raw(generator))
+        for number, entry in enumerate(learned, start=1)
+    )
+    tasks = content.get("tasks", list(dict.fromkeys(block.task for block in blocks)))
+    if not isinstance(tasks, list) or not all(isinstance(task, str) for task in tasks):
+        raise UserError(f"{file}: `tasks` is a list of names, not {tasks!r}")
+    return Syllabus(
+        "custom", tuple(tasks), blocks, evaluation_seed, _whole(content.get("episodes", EPISODES), f"{file}")
+    )
+
+
+def _block(entry: Any, where: str) -> tuple[str, int]:
+    if isinstance(entry, str):
+        return entry, block_steps(entry)
+    _check_keys(entry, {"task", "steps"}, where)
+    task = entry.get("task")
+    if not isinstance(task, str):
+        raise UserError(f"{where} needs the name of a `task`")
+    return task, _whole(entry["steps"], where) if "steps" in entry else block_steps(task)
+
+
+def _check_keys(content: Any, known: set[str], where: str) -> None:
+    if not isinstance(content, dict):
+        raise UserError(f"{where} is a mapping with the keys {', '.join(sorted(known))}, not {content!r}")
+    if unknown := set(content) - known:
+        raise UserError(f"{where} does not know {sorted(map(str, unknown))[0]!r}: there are {', '.join(sorted(known))}")
+
+
+def _whole(value: Any, where: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UserError(f"{where}: {value!r} should be a whole number from 1")
+    return value

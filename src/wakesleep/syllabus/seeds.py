@@ -1,0 +1,48 @@
+"""Where a lifetime's random numbers come from: TELLA's chain, so that the same numbers mean the same layouts as there.
+
+A generator made of the syllabus seed gives first the evaluation seed, then (where the order of tasks is random) a
+permutation, then one seed per learning block. A generator made of the evaluation seed gives every task its own.
+"""
+
+import jax
+import numpy as np
+
+from wakesleep.worlds.batch import Starts, draw_starts
+from wakesleep.worlds.minigrid import farama
+from wakesleep.worlds.minigrid.tasks import TASKS, MinigridWorld
+from wakesleep.worlds.world import World
+
+
+def raw(generator: np.random.Generator) -> int:
+    """One raw 64-bit draw."""
+    return int(generator.bit_generator.random_raw())
+
+
+def lifetime_seed(seed: int, lifetime: int) -> int:
+    """The syllabus seed of the n-th lifetime, from 0, of an experiment."""
+    generator = np.random.default_rng(seed)
+    return [raw(generator) for _ in range(lifetime + 1)][-1]
+
+
+def evaluation_seeds(seed: int, count: int) -> list[int]:
+    """A seed for each evaluated task."""
+    generator = np.random.default_rng(seed)
+    return [raw(generator) for _ in range(count)]
+
+
+def key_of(seed: int) -> jax.Array:
+    """A JAX key of a seed of any size."""
+    low, high = np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32 & 0xFFFFFFFF)
+    return jax.random.fold_in(jax.random.key(low), high)
+
+
+def evaluation_starts(task: str, world: World, seed: int, episodes: int) -> Starts:
+    """The layouts of an evaluation: of a Minigrid task those that the real environment draws, else drawn by a key."""
+    if not (isinstance(world, MinigridWorld) and task in TASKS):
+        return draw_starts(world, key_of(seed), episodes)
+    env, starts = farama.make_env(task), []
+    for episode in range(episodes):
+        env.reset(seed=seed if episode == 0 else None)
+        state, timestep = world.begin(farama.layout_of(env))
+        starts.append(Starts(state, timestep.observation))
+    return jax.tree.map(lambda *leaves: jax.numpy.stack(leaves), *starts)

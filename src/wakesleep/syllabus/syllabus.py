@@ -1,0 +1,75 @@
+"""A syllabus: learning blocks (LB), each between two evaluation blocks (EB) over all its tasks.
+
+Everything random about it is decided when it is made: the seed of every learning block, and the one seed from which
+the layouts of all evaluations come, the same in every EB of a lifetime (TELLA's rule, see `seeds.py`).
+"""
+
+from dataclasses import dataclass
+
+from wakesleep.errors import UserError
+from wakesleep.worlds import registry
+from wakesleep.worlds.registry import TaskInfo
+from wakesleep.worlds.world import HostWorld
+
+EPISODES = 100
+
+
+@dataclass(frozen=True)
+class LearningBlock:
+    """A stretch of learning in one task."""
+
+    task: str
+    steps: int
+    """Environment steps; what does not make a whole rollout at the end is left out."""
+    seed: int
+    """Of the layouts met."""
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise UserError(f"a learning block has at least one step, not {self.steps} ({self.task})")
+
+
+@dataclass(frozen=True)
+class Syllabus:
+    """What a life brings."""
+
+    scenario: str
+    """The rule it was made by."""
+    tasks: tuple[str, ...]
+    """What every EB evaluates, in this order."""
+    learning: tuple[LearningBlock, ...]
+    evaluation_seed: int
+    episodes: int = EPISODES
+    """Of each task in an EB."""
+
+    def __post_init__(self) -> None:
+        if not self.learning:
+            raise UserError("a syllabus needs at least one learning block")
+        if self.episodes < 1:
+            raise UserError(f"an evaluation block has at least one episode of each task, not {self.episodes}")
+        infos = [registry.task_info(task) for task in (*self.tasks, *(block.task for block in self.learning))]
+        if len(set(self.tasks)) != len(self.tasks):
+            raise UserError(f"a task is evaluated once in an evaluation block: {', '.join(self.tasks)}")
+        if strangers := {block.task for block in self.learning} - set(self.tasks):
+            raise UserError(f"what is learned is evaluated too: {', '.join(sorted(strangers))} is not among the tasks")
+        _check_same_kind(infos)
+
+    @property
+    def steps(self) -> int:
+        """Environment steps of all learning."""
+        return sum(block.steps for block in self.learning)
+
+
+def _check_same_kind(infos: list[TaskInfo]) -> None:
+    """One agent lives through all tasks: they must look alike."""
+    first = infos[0]
+    world = first.make()
+    for info in {info.name: info for info in infos}.values():
+        other = info.make()
+        if isinstance(other, HostWorld):
+            raise UserError(f"{info.name} runs outside JAX; lifetimes need worlds in JAX so far")
+        if other.observation_spec != world.observation_spec or other.action_spec != world.action_spec:
+            raise UserError(
+                f"{first.name} and {info.name} cannot be in one life: their observations or actions differ"
+                f" ({world.observation_spec.shape} and {other.observation_spec.shape})"
+            )
