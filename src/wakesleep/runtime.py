@@ -24,7 +24,7 @@ def set_up() -> None:
     """Compute on one thread, and use JAX's persistent compilation cache. Call before the first computation.
 
     One thread per process is what several lifetimes on one machine want: more of them on small matrices only
-    get in each other's way, and cost a quarter of the speed. Set NPROC and XLA_FLAGS yourself for anything else.
+    get in each other's way. Set NPROC and XLA_FLAGS yourself for anything else.
     """
     flags = os.environ.get("XLA_FLAGS", "").split()
     if not any("xla_cpu_multi_thread_eigen" in flag for flag in flags):

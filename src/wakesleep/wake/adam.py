@@ -1,8 +1,8 @@
 """Adam (Kingma & Ba 2015) behind a limit on the gradient's norm, in as few passes over memory as XLA allows.
 
 Small networks with small minibatches spend a good part of an update in the optimiser. The same two things chained from
-Optax divide every entry of every gradient by scalars that could be folded into one factor; doing that makes PPO's whole
-update about 8% faster. It is an Optax transformation like any other, and a test holds it equal to Optax's own.
+Optax divide every entry of every gradient by scalars that could be folded into one factor; here they are. It is an
+Optax transformation like any other, and a test holds it equal to Optax's own.
 """
 
 from typing import Any, NamedTuple
