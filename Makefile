@@ -43,6 +43,7 @@ types: dev
 bench: install $(BENCH_VENV)/.installed $(SB3_VENV)/.installed
 	$(BIN)/python benchmarks/worlds.py --envpool-python $(BENCH_VENV)/bin/python
 	$(BIN)/python benchmarks/learners.py --sb3-python $(SB3_VENV)/bin/python
+	$(BIN)/python benchmarks/sleep.py --torch-python $(SB3_VENV)/bin/python
 
 $(BENCH_VENV)/.installed: benchmarks/requirements.txt
 	$(PYTHON) -m venv $(BENCH_VENV)

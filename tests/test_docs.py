@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import wakesleep
+from wakesleep.agents import presets
 from wakesleep.worlds import registry
 from wakesleep.worlds.minigrid.tasks import TASKS
 
@@ -19,6 +20,7 @@ def test_python_examples_run(page, monkeypatch, tmp_path):
     """The blocks of a page, one after the other, in one namespace."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
+    monkeypatch.setattr(presets, "_AGENTS", dict(presets._AGENTS))
     names = {"wakesleep": wakesleep, "actions": np.zeros(8, int)}
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)):
         if page.name == "worlds.md" and number == 0:

@@ -11,9 +11,10 @@ import pytest
 
 import wakesleep
 from wakesleep import UserError
+from wakesleep.agents import presets
 from wakesleep.agents.agent import Agent
 from wakesleep.agents.baselines import LearnerAgent, RandomAgent
-from wakesleep.agents.presets import AGENTS, agent_maker, wake_sleep_config
+from wakesleep.agents.presets import agent_config, agents, make_agent, register_agent
 from wakesleep.agents.wake_sleep import WakeSleepAgent, WakeSleepConfig
 from wakesleep.nets.policy import Perceptrons
 from wakesleep.sleep.architectures import Architecture, ModelConfig
@@ -23,6 +24,7 @@ from wakesleep.wake.rollout import start_life
 
 WORLD = wakesleep.make("DoorKey_S5")
 SPECS = (WORLD.observation_spec, WORLD.action_spec)
+STEPS = 4000
 NETWORK = Perceptrons((32, 16))
 LEARNER = PPOConfig(num_envs=4, num_steps=32, minibatch_size=64, epochs=1, network=NETWORK)
 SMALL = WakeSleepConfig(
@@ -43,7 +45,7 @@ def live_once(agent, state, iterations=2, world=WORLD):
 def test_a_day_and_a_night():
     agent = WakeSleepAgent(*SPECS, SMALL)
     born = agent.init(jax.random.key(0))
-    state = agent.wake(born, WORLD, jax.random.key(1))
+    state = agent.wake(born, WORLD, jax.random.key(1), STEPS)
     state, life, progress = live_once(agent, state)
     assert progress.reward.shape == (4, 32, 4)
     assert life.memory is None  # the agent keeps it
@@ -56,8 +58,9 @@ def test_a_day_and_a_night():
     assert slept.replay.filled == 16
     assert slept.sleeps == 1
     assert diary.numbers["curves"].experience.imitation.shape == (20,)
+    assert set(diary.numbers["sleep"]) == {0}
     assert agent.policy(slept) is slept.model
-    morning = agent.wake(slept, WORLD, jax.random.key(4))
+    morning = agent.wake(slept, WORLD, jax.random.key(4), STEPS)
     assert int(morning.buffer.filled) == 0
     assert int(morning.awake) == 0
     assert not equal(morning.learner.networks, slept.learner.networks)  # born anew
@@ -72,7 +75,7 @@ def test_a_day_and_a_night():
 def test_advice_comes_with_the_first_sleep_and_fades():
     """The sleep policy is made to turn left always: how often the agent does tells how often it asked."""
     agent = WakeSleepAgent(*SPECS, SMALL)
-    state = agent.wake(agent.init(jax.random.key(0)), WORLD, jax.random.key(1))
+    state = agent.wake(agent.init(jax.random.key(0)), WORLD, jax.random.key(1), STEPS)
     head = state.model.policy.head
     stubborn = eqx.tree_at(lambda model: model.policy.head.bias, state.model, head.bias.at[0].set(100.0))
 
@@ -100,15 +103,16 @@ def test_weights_are_copied_only_where_they_help():
         return state._replace(model=eqx.tree_at(place, state.model, bias))
 
     careful, reckless = with_bias(0), with_bias(2)  # turning on the spot loses nothing; forward is lava
-    assert equal(agent.wake(careful, world, jax.random.key(1)).learner.networks.policy, careful.model.policy)
-    assert not equal(agent.wake(reckless, world, jax.random.key(1)).learner.networks.policy, reckless.model.policy)
+    for slept, copied in ((careful, True), (reckless, False)):
+        woken = agent.wake(slept, world, jax.random.key(1), STEPS)
+        assert equal(woken.learner.networks.policy, slept.model.policy) == copied
 
 
 def test_the_baseline_goes_on_and_the_expert_begins_anew():
     for fresh in (False, True):
         agent = LearnerAgent(*SPECS, LEARNER, fresh)
         state, _, _ = live_once(agent, agent.init(jax.random.key(0)))
-        assert equal(agent.wake(state, WORLD, jax.random.key(5)), state) == (not fresh)
+        assert equal(agent.wake(state, WORLD, jax.random.key(5), STEPS), state) == (not fresh)
         assert agent.budget(state).replay_bytes == 0
 
 
@@ -122,29 +126,46 @@ def test_chance():
 
 
 def test_every_agent_of_the_tables():
-    for name in AGENTS:
-        for size in ("paper", "fast"):
-            agent = agent_maker(name, size)(*SPECS)
+    for name in agents():
+        for preset in ("paper", "fast"):
+            agent = make_agent(name, *SPECS, agent_config(name, preset))
             assert isinstance(agent, Agent)
             assert agent.sleeps_per_block == (0 if name in ("random", "baseline", "expert") else 1)
-    paper = wake_sleep_config("hidden")
+    paper = agent_config("hidden")
     assert paper.learner is PAPER
     assert (paper.sleep.iterations, paper.sleep.batch_size) == (20_000, 32)
     assert tuple(paper.sleep.weights) == (3.0, 1.0, 0.03)
     assert (paper.buffer_size, paper.kept_per_sleep, paper.kept_at_most) == (20_000, 256, 4096)
     assert (paper.advice, paper.advice_steps, paper.copy_weights) == (0.9, 100_000, False)
-    assert wake_sleep_config("hidden", "fast").learner is FAST
-    flags = {name: wake_sleep_config(name).sleep for name in AGENTS if name.startswith("hidden")}
+    assert agent_config("hidden", "fast").learner is FAST
+    flags = {name: agent_config(name).sleep for name in agents() if name.startswith("hidden")}
     assert {name: (sleep.generative, sleep.random) for name, sleep in flags.items()} == {
         "hidden": (True, True), "hidden-er": (False, False), "hidden-er-rar": (False, True),
         "hidden-er-gr": (True, False),
     }  # fmt: skip
-    assert wake_sleep_config("two-headed").model.architecture is Architecture.TWO_HEADED
+    assert agent_config("two-headed").model.architecture is Architecture.TWO_HEADED
+
+
+def test_advice_ends_in_the_middle_of_a_short_waking():
+    agent = WakeSleepAgent(*SPECS, replace(SMALL, advice_steps=100_000))
+    born = agent.init(jax.random.key(0))
+    for steps, expected in ((400_000, 100_000), (200_000, 100_000), (20_000, 10_000)):
+        assert int(agent.wake(born, WORLD, jax.random.key(1), steps).advised) == expected
+
+
+def test_an_agent_of_ones_own(monkeypatch):
+    monkeypatch.setattr(presets, "_AGENTS", dict(presets._AGENTS))
+    register_agent("own", LearnerAgent, LEARNER)
+    config = agent_config("own", "fast", {"epochs": 3})
+    assert config == replace(LEARNER, epochs=3)
+    assert isinstance(make_agent("own", *SPECS, config), LearnerAgent)
+    with pytest.raises(UserError, match="already an agent called 'own'"):
+        register_agent("own", LearnerAgent)
 
 
 def test_no_agent_is_ever_given_a_task():
     """What goes into an agent's functions: its state, a world without a name, random keys, numbers."""
-    allowed = {"self", "state", "world", "life", "key", "iterations", "chunk"}
+    allowed = {"self", "state", "world", "life", "key", "iterations", "chunk", "steps"}
     for kind in (WakeSleepAgent, LearnerAgent, RandomAgent):
         for name in ("init", "wake", "live", "sleep", "policy", "budget"):
             assert set(inspect.signature(getattr(kind, name)).parameters) <= allowed
@@ -154,9 +175,9 @@ def test_no_agent_is_ever_given_a_task():
 
 def test_what_agents_refuse():
     with pytest.raises(UserError, match="no agent is called 'sleepy'"):
-        agent_maker("sleepy")
+        agent_config("sleepy")
     with pytest.raises(UserError, match="no preset is called 'slow'"):
-        agent_maker("hidden", "slow")
+        agent_config("hidden", "slow")
     with pytest.raises(UserError, match="at least once"):
         WakeSleepConfig(sleeps_per_block=0)
     with pytest.raises(UserError, match="probability"):

@@ -51,3 +51,16 @@ def test_the_papers_network():
 def test_orthogonal_start():
     weight = Linear(64, 32, jax.random.key(0), gain=2.0).weight
     np.testing.assert_allclose(weight.T @ weight, 4 * np.eye(32), atol=1e-4)
+
+
+@pytest.mark.parametrize("encoding", list(Encoding))
+def test_the_nearest_observation_of_its_own_inputs_is_itself(encoding):
+    spec = ObservationSpec.of((3, 2), np.uint8, 0, np.array([[10, 5], [2, 1], [7, 255]]))
+    encoder = Encoder(spec, encoding)
+    seen = np.random.default_rng(0).integers(0, spec.high + 1, (20, 3, 2)).astype(np.uint8)
+    noise = np.random.default_rng(1).uniform(-1, 1, (20, encoder.size)) * (
+        1e-3 if encoding is not Encoding.ONE_HOT else 0.4
+    )
+    found = encoder.nearest(encoder(jnp.asarray(seen)) + noise)
+    assert found.dtype == np.uint8
+    assert np.array_equal(found, seen)

@@ -44,8 +44,8 @@ class Agent(Protocol):
         """A newborn's state."""
         ...
 
-    def wake(self, state: Any, world: World, key: Key[Array, ""]) -> Any:
-        """Begin to live, after birth, after a sleep, or in another block."""
+    def wake(self, state: Any, world: World, key: Key[Array, ""], steps: int) -> Any:
+        """Begin to live, after birth, after a sleep, or in another block; it will be for so many environment steps."""
         ...
 
     def live(

@@ -29,9 +29,9 @@ class LearnerAgent:
         """The learner's own state."""
         return self.learner.init(key)
 
-    def wake(self, state: Any, world: World, key: Key[Array, ""]) -> Any:
+    def wake(self, state: Any, world: World, key: Key[Array, ""], steps: int) -> Any:
         """Go on, or begin anew."""
-        del world
+        del world, steps
         return self.learner.init(key) if self.fresh else state
 
     def live(

@@ -1,68 +1,101 @@
-"""The agents of the paper's tables by name: with its settings (`paper`), or tuned for a small machine (`fast`)."""
+"""The agents of the paper's tables by name: with its settings (`paper`), or tuned for a small machine (`fast`).
 
-from collections.abc import Callable
-from dataclasses import replace
+Agents of your own join them by `register_agent`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from wakesleep.agents.agent import Agent
 from wakesleep.agents.baselines import LearnerAgent, RandomAgent
+from wakesleep.agents.settings import change
 from wakesleep.agents.wake_sleep import WakeSleepAgent, WakeSleepConfig
 from wakesleep.errors import UserError
 from wakesleep.sleep.architectures import Architecture
 from wakesleep.wake.ppo import FAST, PAPER
-from wakesleep.wake.presets import Config
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
-Maker = Callable[[ObservationSpec, ActionSpec], Agent]
+Maker = Callable[[ObservationSpec, ActionSpec, Any], Agent]
+"""Makes an agent of what it will see, what it can do, and its settings."""
 
-SIZES: dict[str, tuple[Config, WakeSleepConfig]] = {
-    "paper": (PAPER, WakeSleepConfig()),
-    "fast": (
-        FAST,
-        replace(
-            WakeSleepConfig(),
-            learner=FAST,
-            model=replace(WakeSleepConfig().model, network=FAST.network, categorical=True),
-            sleep=replace(WakeSleepConfig().sleep, iterations=4_000),
-        ),
+WAKE_SLEEP: dict[str, WakeSleepConfig] = {
+    "paper": WakeSleepConfig(),
+    "fast": replace(
+        WakeSleepConfig(),
+        learner=FAST,
+        model=replace(WakeSleepConfig().model, network=FAST.network, categorical=True),
+        sleep=replace(WakeSleepConfig().sleep, iterations=4_000),
     ),
 }
-"""The wake learner's settings, and those of the wake-sleep agent around it (hidden replay with all three replays)."""
+"""Hidden replay with all three replays, for Minigrid; the others differ from it in a setting or two."""
 
-_REPLAYS = {
-    "hidden": (True, True),
-    "hidden-er": (False, False),
-    "hidden-er-rar": (False, True),
-    "hidden-er-gr": (True, False),
+_DIFFERENCES: dict[str, dict[str, Any]] = {
+    "hidden": {},
+    "hidden-er": {"sleep.generative": False, "sleep.random": False},
+    "hidden-er-rar": {"sleep.generative": False},
+    "hidden-er-gr": {"sleep.random": False},
+    "two-headed": {"model.architecture": Architecture.TWO_HEADED.value},
+    "sequential": {"model.architecture": Architecture.SEQUENTIAL.value},
 }
-"""Ablations of hidden replay: with generated pairs, with random replay."""
-
-AGENTS = ("random", "baseline", "expert", *_REPLAYS, "two-headed", "sequential")
 
 
-def wake_sleep_config(name: str, size: str = "paper") -> WakeSleepConfig:
-    """The settings of the named wake-sleep agent."""
-    config = _size(size)[1]
-    if name in _REPLAYS:
-        generative, random = _REPLAYS[name]
-        return replace(config, sleep=replace(config.sleep, generative=generative, random=random))
-    return replace(config, model=replace(config.model, architecture=Architecture(name)))
+@dataclass(frozen=True)
+class Entry:
+    """An agent that can be asked for by name."""
+
+    make: Maker
+    configs: Mapping[str, Any]
+    """Its settings by the preset's name; those of `any` serve every preset."""
 
 
-def agent_maker(name: str, size: str = "paper") -> Maker:
-    """The named agent, to be told what it will see and do."""
-    if name not in AGENTS:
-        raise UserError(f"no agent is called {name!r}: there are {', '.join(AGENTS)}")
-    learner, _ = _size(size)
-    match name:
-        case "random":
-            return RandomAgent
-        case "baseline" | "expert":
-            return lambda observation, action: LearnerAgent(observation, action, learner, fresh=name == "expert")
-    config = wake_sleep_config(name, size)
-    return lambda observation, action: WakeSleepAgent(observation, action, config)
+def _learner(observation: ObservationSpec, action: ActionSpec, config: Any) -> Agent:
+    return LearnerAgent(observation, action, config)
 
 
-def _size(size: str) -> tuple[Config, WakeSleepConfig]:
-    if size not in SIZES:
-        raise UserError(f"no preset is called {size!r}: there are {', '.join(SIZES)}")
-    return SIZES[size]
+def _expert(observation: ObservationSpec, action: ActionSpec, config: Any) -> Agent:
+    return LearnerAgent(observation, action, config, fresh=True)
+
+
+def _chance(observation: ObservationSpec, action: ActionSpec, config: Any) -> Agent:
+    del config
+    return RandomAgent(observation, action)
+
+
+_LEARNERS = {"paper": PAPER, "fast": FAST}
+_AGENTS: dict[str, Entry] = {
+    "random": Entry(_chance, {"any": None}),
+    "baseline": Entry(_learner, _LEARNERS),
+    "expert": Entry(_expert, _LEARNERS),
+    **{
+        name: Entry(WakeSleepAgent, {size: change(config, differences) for size, config in WAKE_SLEEP.items()})
+        for name, differences in _DIFFERENCES.items()
+    },
+}
+
+
+def agents() -> tuple[str, ...]:
+    """The names of all agents."""
+    return tuple(_AGENTS)
+
+
+def register_agent(name: str, make: Maker, config: Any = None) -> None:
+    """Give an agent of your own a name. `config`, a frozen dataclass, holds its settings, the same in every preset."""
+    if name in _AGENTS:
+        raise UserError(f"there is already an agent called {name!r}")
+    _AGENTS[name] = Entry(make, {"any": config})
+
+
+def agent_config(name: str, preset: str = "paper", changes: Mapping[str, Any] | None = None) -> Any:
+    """The settings of the named agent."""
+    if name not in _AGENTS:
+        raise UserError(f"no agent is called {name!r}: there are {', '.join(_AGENTS)}")
+    if preset not in WAKE_SLEEP:
+        raise UserError(f"no preset is called {preset!r}: there are {', '.join(WAKE_SLEEP)}")
+    configs = _AGENTS[name].configs
+    return change(configs.get(preset, configs.get("any")), changes or {})
+
+
+def make_agent(name: str, observation: ObservationSpec, action: ActionSpec, config: Any) -> Agent:
+    """The named agent with settings that `agent_config` gave."""
+    return _AGENTS[name].make(observation, action, config)

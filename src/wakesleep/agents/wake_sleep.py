@@ -20,6 +20,7 @@ from wakesleep.errors import UserError
 from wakesleep.nets.policy import Actor
 from wakesleep.sleep.architectures import ModelConfig
 from wakesleep.sleep.consolidate import SleepConfig, consolidate
+from wakesleep.sleep.diagnose import diagnose
 from wakesleep.sleep.replay import RandomReplay, WakeBuffer, random_replay, wake_buffer
 from wakesleep.wake.evaluate import evaluate
 from wakesleep.wake.learner import Progress, train
@@ -48,7 +49,10 @@ class WakeSleepConfig:
     advice: float = 0.9
     """Probability that the sleep policy chooses the action, just after waking."""
     advice_steps: int = 100_000
-    """Environment steps in which it falls to 0."""
+    """Environment steps in which it falls to 0, unless the following gives fewer."""
+    advice_share: float = 0.5
+    """Share of the time until the next sleep in which it falls to 0. With the paper's Minigrid blocks that is never
+    less than 100,000 steps: it keeps shortened lives in proportion. In StarCraft II the paper's rule is this one."""
     reset_at_waking: bool = True
     """Whether the wake learner is born anew."""
     copy_weights: bool = False
@@ -59,8 +63,11 @@ class WakeSleepConfig:
     def __post_init__(self) -> None:
         if self.sleeps_per_block < 1:
             raise UserError("a wake-sleep agent sleeps at least once in a block")
-        if not 0 <= self.advice < 1 or self.advice_steps < 1:
-            raise UserError("advice is given with a probability from 0 to below 1, for at least one step")
+        if not 0 <= self.advice < 1 or self.advice_steps < 1 or not 0 < self.advice_share <= 1:
+            raise UserError(
+                "advice is given with a probability from 0 to below 1, for at least one step, and a share of the time"
+                " above 0 and up to 1"
+            )
 
 
 class WakeSleepState(NamedTuple):
@@ -74,6 +81,8 @@ class WakeSleepState(NamedTuple):
     """How often it has slept."""
     awake: Int[Array, ""]
     """Environment steps since it woke."""
+    advised: Int[Array, ""]
+    """Environment steps after waking in which advice falls to 0."""
 
 
 class WakeSleepAgent:
@@ -92,9 +101,10 @@ class WakeSleepAgent:
         buffer = wake_buffer(*specs, config.buffer_size, config.logits_as_labels)
         replay = random_replay(*specs, config.kept_at_most, config.logits_as_labels)
         model = config.model.make(*specs, model_key)
-        return WakeSleepState(self.learner.init(learner_key), model, buffer, replay, np.array(0), jnp.int32(0))
+        learner, zero = self.learner.init(learner_key), jnp.int32(0)
+        return WakeSleepState(learner, model, buffer, replay, np.array(0), zero, jnp.int32(config.advice_steps))
 
-    def wake(self, state: WakeSleepState, world: World, key: Key[Array, ""]) -> WakeSleepState:
+    def wake(self, state: WakeSleepState, world: World, key: Key[Array, ""], steps: int) -> WakeSleepState:
         """An empty buffer, advice at its height, and as told a fresh learner, which may take over the sleep policy."""
         config = self.config
         buffer = wake_buffer(self.observation_spec, self.action_spec, config.buffer_size, config.logits_as_labels)
@@ -109,14 +119,15 @@ class WakeSleepAgent:
             if slept > own:
                 networks = eqx.tree_at(lambda networks: networks.policy, learner.networks, state.model.policy)
                 learner = learner._replace(networks=networks)
-        return state._replace(learner=learner, buffer=buffer, awake=jnp.int32(0))
+        advised = jnp.int32(max(1, min(config.advice_steps, round(config.advice_share * steps))))
+        return state._replace(learner=learner, buffer=buffer, awake=jnp.int32(0), advised=advised)
 
     def live(
         self, state: WakeSleepState, world: World, life: Life, key: Key[Array, ""], iterations: int, chunk: int
     ) -> tuple[WakeSleepState, Life, Progress]:
         """Learn, on advice once there has been a sleep."""
         start = jnp.float32(self.config.advice if state.sleeps > 0 else 0.0)
-        advice = Advice(state.model, start, start / self.config.advice_steps).later(state.awake)
+        advice = Advice(state.model, start, start / state.advised).later(state.awake)
         life = life._replace(memory=state.buffer)
         learner, life, progress = train(self.learner, state.learner, world, life, key, iterations, chunk, advice)
         awake, buffer = state.awake + iterations * self.num_envs * self.num_steps, life.memory
@@ -126,11 +137,12 @@ class WakeSleepAgent:
 
     def sleep(self, state: WakeSleepState, key: Key[Array, ""]) -> tuple[WakeSleepState, Slept]:
         """Consolidate the wake buffer, then leave a few of its pairs to random replay."""
-        sleep_key, keep_key = jax.random.split(key)
-        config, first = self.config, bool(state.sleeps == 0)
-        model, curves = consolidate(state.model, state.buffer, state.replay, sleep_key, config.sleep, first)
+        sleep_key, keep_key, look_key = jax.random.split(key, 3)
+        config, number = self.config, int(state.sleeps)
+        model, curves = consolidate(state.model, state.buffer, state.replay, sleep_key, config.sleep, number == 0)
+        looked = diagnose(self.action_spec, state.model, model, state.buffer, state.replay, number, look_key)
         replay = state.replay.add(state.buffer, config.kept_per_sleep, keep_key)
-        slept = Slept({"curves": curves})
+        slept = Slept({"curves": curves, **looked})
         return state._replace(model=model, replay=replay, sleeps=state.sleeps + 1), slept
 
     def policy(self, state: WakeSleepState) -> Actor:

@@ -1,7 +1,7 @@
 """`wakesleep run` and `wakesleep resume`: one lifetime."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -16,8 +16,10 @@ def run(
     out: Path,
     agent: str = "hidden",
     preset: str = "fast",
+    change: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = (),
     scenario: str = "pairwise",
     tasks: tuple[str, ...] = (),
+    syllabus: Path | None = None,
     scale: float = 1.0,
     episodes: int = 100,
     seed: int = 0,
@@ -29,17 +31,31 @@ def run(
         out: folder of this lifetime; if it was interrupted there, it goes on.
         agent: random, baseline, expert, hidden, hidden-er, hidden-er-rar, hidden-er-gr, two-headed or sequential.
         preset: paper (the paper's settings) or fast (for a small machine).
+        change: settings that differ from the preset: sleep.iterations=5000 sleeps_per_block=2 (config.json has all
+            names).
         scenario: pairwise, alternating, condensed or dispersed.
         tasks: two for pairwise and alternating; for the others all of the paper's Minigrid tasks unless given.
+        syllabus: a syllabus of your own as a YAML file, in place of scenario and tasks (docs/lifetimes.md).
         scale: of the lengths of all learning blocks.
         episodes: of each task in an evaluation block.
         seed: of the agent and of the syllabus.
         load: modules of yours to import first: they register tasks.
     """
+    from wakesleep.agents.settings import parse
     from wakesleep.lifetime.spec import LifetimeSpec
+    from wakesleep.syllabus.custom import load_syllabus
 
     load_modules(load)
-    _run(LifetimeSpec(agent, preset, _syllabus(scenario, tasks, scale, episodes, seed), seed), out)
+    changes = parse(change)
+    if syllabus is not None:
+        if tasks or scale != 1.0 or episodes != 100:
+            raise UserError(
+                "--syllabus has tasks, lengths and episodes of its own: leave --tasks, --scale and --episodes out"
+            )
+        made = load_syllabus(syllabus, seed)
+    else:
+        made = _syllabus(scenario, tasks, scale, episodes, seed)
+    _run(LifetimeSpec(agent, preset, made, seed, changes), out)
 
 
 def resume(folder: tyro.conf.Positional[Path], load: tuple[str, ...] = ()) -> None:

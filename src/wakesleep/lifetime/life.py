@@ -155,7 +155,8 @@ class Lifetime:
             self.writer.begin_block(logs.TRAIN)
             self.life = start_life(world, key_of(block.seed), self.agent.num_envs)
             self.counter = logs.EpisodeCounter.fresh(self.agent.num_envs)
-        self.state = self.agent.wake(self.state, world, key)
+        steps = unit.iterations * self.agent.num_envs * self.agent.num_steps
+        self.state = self.agent.wake(self.state, world, key, steps)
 
     def _live(self, unit: Unit, key: jax.Array) -> None:
         task = self.syllabus.learning[unit.block].task

@@ -30,7 +30,7 @@ class Unit:
     first: bool = False
     """Of waking: whether the block begins with it."""
     iterations: int = 0
-    """Of living."""
+    """Of living; of waking, how many will follow until it sleeps or the block ends."""
 
 
 def plan(agent: Agent, syllabus: Syllabus) -> list[Unit]:
@@ -45,8 +45,8 @@ def plan(agent: Agent, syllabus: Syllabus) -> list[Unit]:
                 f" {per_iteration} steps, and it wants at least {naps} of them"
             )
         for nap in range(naps):
-            units.append(Unit(Kind.WAKE, number, first=nap == 0))
             left = iterations * (nap + 1) // naps - iterations * nap // naps
+            units.append(Unit(Kind.WAKE, number, first=nap == 0, iterations=left))
             while left:
                 units.append(Unit(Kind.LIVE, number, iterations=min(chunk, left)))
                 left -= units[-1].iterations

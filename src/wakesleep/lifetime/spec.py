@@ -1,11 +1,12 @@
 """A lifetime as plain data: which agent, which syllabus, which seed; what config.json holds and a job is given."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from wakesleep import store
-from wakesleep.agents.presets import agent_maker
+from wakesleep.agents.presets import agent_config, make_agent
+from wakesleep.agents.settings import plain
 from wakesleep.errors import UserError
 from wakesleep.jobs import Report
 from wakesleep.lifetime.life import Lifetime
@@ -21,12 +22,18 @@ class LifetimeSpec:
     preset: str
     syllabus: Syllabus
     seed: int
+    changes: dict[str, Any] = field(default_factory=dict)
+    """Settings of the agent that differ from the preset, by name (`sleep.iterations`)."""
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """As plain data; with all the agent's settings, for those who read it later."""
         syllabus = asdict(self.syllabus)
         syllabus["tasks"], syllabus["learning"] = list(syllabus["tasks"]), list(syllabus["learning"])
-        return {"agent": self.agent, "preset": self.preset, "syllabus": syllabus, "seed": self.seed}
+        settings = plain(agent_config(self.agent, self.preset, self.changes))
+        return {
+            "agent": self.agent, "preset": self.preset, "changes": self.changes, "seed": self.seed,
+            "syllabus": syllabus, "settings": settings,
+        }  # fmt: skip
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "LifetimeSpec":
@@ -35,7 +42,7 @@ class LifetimeSpec:
             syllabus = dict(data["syllabus"])
             blocks = tuple(LearningBlock(**block) for block in syllabus.pop("learning"))
             made = Syllabus(tasks=tuple(syllabus.pop("tasks")), learning=blocks, **syllabus)
-            return cls(data["agent"], data["preset"], made, data["seed"])
+            return cls(data["agent"], data["preset"], made, data["seed"], dict(data["changes"]))
         except (AttributeError, KeyError, TypeError) as error:
             raise UserError(
                 f"this does not describe a lifetime ({error!r}); was it written by another version?"
@@ -44,7 +51,8 @@ class LifetimeSpec:
     def open(self, folder: Path) -> Lifetime:
         """The lifetime in a folder, begun or gone on with."""
         world = world_of(self.syllabus.tasks[0])
-        agent = agent_maker(self.agent, self.preset)(world.observation_spec, world.action_spec)
+        config = agent_config(self.agent, self.preset, self.changes)
+        agent = make_agent(self.agent, world.observation_spec, world.action_spec, config)
         return Lifetime(agent, self.syllabus, self.seed, folder, self.to_json())
 
 

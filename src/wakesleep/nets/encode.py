@@ -63,3 +63,17 @@ class Encoder(eqx.Module):
                 entry = np.repeat(np.arange(len(levels)), levels)
                 value = np.concatenate([np.arange(count) for count in levels])
                 return (flat[..., entry] == value.astype(self.spec.dtype)).astype(jnp.float32)
+
+    def nearest(self, inputs: Float[Array, "*batch inputs"]) -> Shaped[Array, "*batch_and_shape"]:
+        """The observations whose inputs are about these: what a dream looks like."""
+        if self.encoding is Encoding.ONE_HOT:
+            levels = self._levels
+            values = np.arange(levels.max())
+            place = (np.cumsum(levels) - levels)[:, None] + np.minimum(values, levels[:, None] - 1)
+            flat = jnp.argmax(inputs[..., place], axis=-1)  # a place that is there twice is found the first time
+        else:
+            factor = 255.0 if self.encoding is Encoding.BYTES else self.spec.scale.ravel()
+            flat = inputs * jnp.asarray(factor, jnp.float32)
+        if np.issubdtype(self.spec.dtype, np.integer):
+            flat = jnp.clip(jnp.round(flat), self.spec.low.ravel(), self.spec.high.ravel())
+        return flat.astype(self.spec.dtype).reshape(*inputs.shape[:-1], *self.spec.shape)

@@ -22,6 +22,8 @@ Outputs = Float[Array, "*batch outputs"]
 class Reconstruction(Protocol):
     """Has nothing to learn."""
 
+    encoder: Encoder
+
     @property
     def size(self) -> int:
         """Number of outputs that the decoder has."""

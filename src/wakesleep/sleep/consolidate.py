@@ -34,6 +34,8 @@ class SleepConfig:
     """GR: dreams."""
     random: bool = True
     """RaR: the random-replay buffer."""
+    loops: int = 0
+    """How often what is generated passes through the VAE again before it is labelled."""
     weights: LossWeights = LossWeights()
     learning_rate: float = 1e-3
     max_grad_norm: float = 10.0
@@ -41,6 +43,8 @@ class SleepConfig:
     def __post_init__(self) -> None:
         if self.iterations < 1 or self.batch_size < 1:
             raise UserError("sleep needs at least one iteration and a batch of at least one pair")
+        if self.loops < 0:
+            raise UserError(f"dreams pass through the VAE again 0 times or more, not {self.loops}")
         if not (self.experience or self.generative or self.random):
             raise UserError("sleep needs something to replay: experience, generative or random")
 
@@ -92,7 +96,7 @@ def _consolidate(
         keys = jax.random.split(key, 6)
         losses = Curves(
             model.loss(buffer.draw(keys[0], size), keys[1]) if config.experience else None,
-            model.loss_of_dream(before.dream(keys[2], size), keys[3]) if generative else None,
+            model.loss_of_dream(before.dream(keys[2], size, config.loops), keys[3]) if generative else None,
             model.loss(kept[jax.random.randint(keys[4], (size,), 0, kept_count)], keys[5]) if random else None,
         )
         kinds = (losses.experience, losses.generative, losses.random)

@@ -17,7 +17,7 @@ from wakesleep.nets import actions
 from wakesleep.nets.actions import Logits
 from wakesleep.nets.policy import Policy
 from wakesleep.nets.vae import VAE
-from wakesleep.sleep.model import Dream, Losses, imitation_loss
+from wakesleep.sleep.model import Dream, Losses, imitation_loss, loop
 from wakesleep.sleep.replay import Pairs
 from wakesleep.worlds.world import ActionSpec
 
@@ -40,15 +40,35 @@ class HiddenReplay(eqx.Module):
         imitation = imitation_loss(self.action, self.policy.head(features), pairs)
         return Losses(imitation, *self._reconstruction(features, key))
 
-    def dream(self, key: Key[Array, ""], count: int) -> Dream:
+    def dream(self, key: Key[Array, ""], count: int, loops: int = 0) -> Dream:
         """Features from the prior, labelled by the head."""
-        features = self.vae.dream(key, count)
+        features = loop(self, self.vae.dream(key, count), loops)
         return Dream(features, self.policy.head(features))
 
     def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
         """The same loss behind the extractor."""
         imitation = jnp.mean(actions.cross_entropy(self.action, dream.logits, self.policy.head(dream.inputs)))
         return Losses(imitation, *self._reconstruction(dream.inputs, key))
+
+    def features(self, observation: Any) -> Float[Array, "*batch features"]:
+        """What the head sees."""
+        return self.policy.features(observation)
+
+    def inputs(self, observation: Any) -> Float[Array, "*batch inputs"]:
+        """Features."""
+        return self.policy.features(observation)
+
+    def again(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
+        """Features, reconstructed."""
+        return self.vae.decode(self.vae.encode(inputs).mean)
+
+    def features_of(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
+        """They are features."""
+        return inputs
+
+    def picture(self, inputs: Float[Array, "*batch inputs"]) -> None:
+        """Features have no looks."""
+        del inputs
 
     def _reconstruction(
         self, features: Float[Array, "*batch features"], key: Key[Array, ""]

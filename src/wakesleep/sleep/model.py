@@ -1,7 +1,7 @@
 """What a sleep model is: a policy that can be taught by pairs, and dream pairs of its own.
 
 The three architectures of the paper (section 3) arrange a feature extractor, a policy head and a VAE differently;
-`consolidate` knows only this interface. Put in your own by writing a module with these four functions.
+`consolidate` knows only the first four functions of this interface; the others serve diagnostics.
 """
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -45,7 +45,7 @@ class Dream(NamedTuple):
 
 @runtime_checkable
 class SleepModel(Protocol):
-    """A pytree."""
+    """A pytree. *Inputs* are what it dreams of: features, or encoded observations."""
 
     def __call__(self, observation: Any) -> Logits:
         """Act: logits over actions, any leading axes."""
@@ -55,13 +55,40 @@ class SleepModel(Protocol):
         """On real pairs."""
         ...
 
-    def dream(self, key: Key[Array, ""], count: int) -> Dream:
-        """Generate and pseudo-label."""
+    def dream(self, key: Key[Array, ""], count: int, loops: int = 0) -> Dream:
+        """Generate and pseudo-label; with loops, what is generated passes through the VAE so often again."""
         ...
 
     def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
         """On what an earlier self dreamed."""
         ...
+
+    def features(self, observation: Any) -> Float[Array, "*batch features"]:
+        """What the policy's head sees; to look at."""
+        ...
+
+    def inputs(self, observation: Any) -> Float[Array, "*batch inputs"]:
+        """A real observation as the kind of thing that dreams are made of; to look at."""
+        ...
+
+    def again(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
+        """What the VAE makes of inputs, without noise."""
+        ...
+
+    def features_of(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
+        """What the policy's head would see of such inputs; to look at."""
+        ...
+
+    def picture(self, inputs: Float[Array, "*batch inputs"]) -> Array | None:
+        """Inputs as observations; None where dreams have no looks."""
+        ...
+
+
+def loop(model: SleepModel, inputs: Float[Array, "*batch inputs"], times: int) -> Float[Array, "*batch inputs"]:
+    """The loop procedure of appendix C: samples of the prior come closer to the data with each pass."""
+    for _ in range(times):
+        inputs = model.again(inputs)
+    return inputs
 
 
 def imitation_loss(spec: ActionSpec, logits: Logits, pairs: Pairs) -> Float[Array, ""]:

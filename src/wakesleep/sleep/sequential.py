@@ -16,7 +16,7 @@ from wakesleep.nets.actions import Logits
 from wakesleep.nets.policy import Policy, view_of
 from wakesleep.nets.reconstruct import Reconstruction
 from wakesleep.nets.vae import VAE
-from wakesleep.sleep.model import Dream, Losses, imitation_loss
+from wakesleep.sleep.model import Dream, Losses, imitation_loss, loop
 from wakesleep.sleep.replay import Pairs
 from wakesleep.worlds.world import ActionSpec
 
@@ -32,8 +32,7 @@ class Sequential(eqx.Module):
 
     def __call__(self, observation: Any) -> Logits:
         """Act by the reconstruction of what is seen, from the mean of the latent vector."""
-        mean = self.vae.encode(self.policy.encoder(view_of(observation))).mean
-        return self._answer(self.reconstruction.inputs(self.vae.decode(mean)))
+        return self.policy.head(self.features(observation))
 
     def loss(self, pairs: Pairs, key: Key[Array, ""]) -> Losses:
         """Reconstruct, and imitate by the reconstruction."""
@@ -43,9 +42,9 @@ class Sequential(eqx.Module):
         imitation = imitation_loss(self.action, self._answer(self.reconstruction.inputs(outputs)), pairs)
         return Losses(imitation, jnp.mean(self.reconstruction.loss(outputs, view)), jnp.mean(posterior.kl()))
 
-    def dream(self, key: Key[Array, ""], count: int) -> Dream:
+    def dream(self, key: Key[Array, ""], count: int, loops: int = 0) -> Dream:
         """An observation from the prior, labelled by the policy."""
-        inputs = self.reconstruction.inputs(self.vae.dream(key, count))
+        inputs = loop(self, self.reconstruction.inputs(self.vae.dream(key, count)), loops)
         return Dream(inputs, self._answer(inputs))
 
     def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
@@ -56,6 +55,26 @@ class Sequential(eqx.Module):
         imitation = jnp.mean(actions.cross_entropy(self.action, dream.logits, answer))
         error = self.reconstruction.loss_of_inputs(outputs, dream.inputs)
         return Losses(imitation, jnp.mean(error), jnp.mean(posterior.kl()))
+
+    def features(self, observation: Any) -> Float[Array, "*batch features"]:
+        """What the head sees: features of the reconstruction."""
+        return self.policy.extractor(self.again(self.inputs(observation)))
+
+    def inputs(self, observation: Any) -> Float[Array, "*batch inputs"]:
+        """The observation, encoded."""
+        return self.policy.encoder(view_of(observation))
+
+    def again(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
+        """The observation, reconstructed."""
+        return self.reconstruction.inputs(self.vae.decode(self.vae.encode(inputs).mean))
+
+    def features_of(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
+        """By the extractor: inputs are taken for reconstructions."""
+        return self.policy.extractor(inputs)
+
+    def picture(self, inputs: Float[Array, "*batch inputs"]) -> Array:
+        """The observation."""
+        return self.reconstruction.encoder.nearest(inputs)
 
     def _answer(self, inputs: Float[Array, "*batch inputs"]) -> Logits:
         return self.policy.head(self.policy.extractor(inputs))

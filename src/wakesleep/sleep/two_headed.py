@@ -17,7 +17,7 @@ from wakesleep.nets.actions import Logits
 from wakesleep.nets.policy import Policy, view_of
 from wakesleep.nets.reconstruct import Reconstruction
 from wakesleep.nets.vae import VAE
-from wakesleep.sleep.model import Dream, Losses, imitation_loss
+from wakesleep.sleep.model import Dream, Losses, imitation_loss, loop
 from wakesleep.sleep.replay import Pairs
 from wakesleep.worlds.world import ActionSpec
 
@@ -43,10 +43,10 @@ class TwoHeaded(eqx.Module):
         imitation = imitation_loss(self.action, self.policy.head(features), pairs)
         return Losses(imitation, jnp.mean(error), jnp.mean(posterior.kl()))
 
-    def dream(self, key: Key[Array, ""], count: int) -> Dream:
+    def dream(self, key: Key[Array, ""], count: int, loops: int = 0) -> Dream:
         """An observation from the prior, labelled by way of its features."""
-        inputs = self.reconstruction.inputs(self.vae.dream(key, count))
-        return Dream(inputs, self._answer(inputs))
+        inputs = loop(self, self.reconstruction.inputs(self.vae.dream(key, count)), loops)
+        return Dream(inputs, self.policy.head(self.policy.extractor(inputs)))
 
     def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
         """The same loss on a dreamed observation."""
@@ -56,5 +56,22 @@ class TwoHeaded(eqx.Module):
         imitation = jnp.mean(actions.cross_entropy(self.action, dream.logits, self.policy.head(features)))
         return Losses(imitation, jnp.mean(error), jnp.mean(posterior.kl()))
 
-    def _answer(self, inputs: Float[Array, "*batch inputs"]) -> Logits:
-        return self.policy.head(self.policy.extractor(inputs))
+    def features(self, observation: Any) -> Float[Array, "*batch features"]:
+        """What the head sees."""
+        return self.policy.features(observation)
+
+    def inputs(self, observation: Any) -> Float[Array, "*batch inputs"]:
+        """The observation, encoded."""
+        return self.policy.encoder(view_of(observation))
+
+    def again(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
+        """The observation, reconstructed from its features."""
+        return self.reconstruction.inputs(self.vae.decode(self.vae.encode(self.policy.extractor(inputs)).mean))
+
+    def features_of(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
+        """By the extractor."""
+        return self.policy.extractor(inputs)
+
+    def picture(self, inputs: Float[Array, "*batch inputs"]) -> Array:
+        """The observation."""
+        return self.reconstruction.encoder.nearest(inputs)

@@ -1,0 +1,75 @@
+"""How fast sleep is: iterations per second at the paper's settings, beside plain eager PyTorch in the same run.
+
+    make bench
+
+One core, second sleep (experience, generative and random replay, batches of 32 each), all three architectures; PyTorch
+runs hidden replay.
+"""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+import wakesleep
+from wakesleep import runtime
+from wakesleep.agents.presets import agent_config
+from wakesleep.sleep.consolidate import consolidate
+from wakesleep.sleep.replay import Pairs, random_replay, wake_buffer
+
+ITERATIONS = 1000
+
+
+def rate(name: str, seconds: float) -> tuple[float, float]:
+    """Best iterations per second of an architecture, and seconds to compile it."""
+    world, config = wakesleep.make("DoorKey_S5"), agent_config(name, "paper", {"sleep.iterations": ITERATIONS})
+    specs, keys = (world.observation_spec, world.action_spec), jax.random.split(jax.random.key(0), 4)
+    seen = jax.random.randint(keys[0], (config.buffer_size, 7, 7, 3), 0, 3).astype(jnp.uint8)
+    done = jax.random.randint(keys[1], (config.buffer_size,), 0, 6)
+    buffer = wake_buffer(*specs, config.buffer_size).add(Pairs(seen, done))
+    replay = random_replay(*specs, config.kept_at_most).add(buffer, 256, keys[2])
+    model = config.model.make(*specs, keys[3])
+    begin = time.perf_counter()
+    jax.block_until_ready(consolidate(model, buffer, replay, keys[0], config.sleep, first=False)[1])
+    first, best, start = time.perf_counter() - begin, 0.0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        begin = time.perf_counter()
+        jax.block_until_ready(consolidate(model, buffer, replay, keys[0], config.sleep, first=False)[1])
+        best = max(best, ITERATIONS / (time.perf_counter() - begin))
+    return best, first - ITERATIONS / best
+
+
+def main(seconds: float = 8.0, core: int = 0, torch_python: Path | None = None) -> None:
+    """Measure and print.
+
+    Args:
+        seconds: how long to measure each loop.
+        core: which core to run on.
+        torch_python: the Python of an environment that has PyTorch; without it that comparison is left out.
+    """
+    os.sched_setaffinity(0, {core})
+    os.environ[runtime.CACHE_VARIABLE] = ""  # compile times are those of a first run
+    runtime.set_up()
+    reference = None
+    if torch_python is not None and torch_python.exists():
+        command = [torch_python, Path(__file__).parent / "torch_sleep.py", str(seconds)]
+        reference = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    columns = ("model", "iterations/s", "times PyTorch", "20,000 iterations", "compile, cold")
+    table = Table(*columns, title="Sleep, one core")
+    if reference:
+        table.add_row("hidden replay, eager PyTorch", f"{reference:,.0f}", "1", f"{20_000 / reference:.0f} s", "")
+    for name in ("hidden", "two-headed", "sequential"):
+        ours, first = rate(name, seconds)
+        times = f"{ours / reference:.1f}" if reference and name == "hidden" else ""
+        table.add_row(name, f"{ours:,.0f}", times, f"{20_000 / ours:.0f} s", f"{first:.1f} s")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

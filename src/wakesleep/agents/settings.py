@@ -1,0 +1,91 @@
+"""Settings of agents as plain data: to write them down in full, and to change one of them by its name.
+
+change(WakeSleepConfig(), {"sleep.iterations": 5000, "model.architecture": "two-headed"})
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from functools import partial
+from typing import Any
+
+import yaml
+
+from wakesleep.errors import UserError
+
+
+def plain(config: Any) -> Any:
+    """Every setting, as what JSON knows."""
+    if is_dataclass(config):
+        return {name: plain(value) for name, value in _fields(config).items()}
+    if isinstance(config, tuple) and hasattr(config, "_asdict"):
+        return {name: plain(value) for name, value in config._asdict().items()}
+    if isinstance(config, Enum):
+        return config.value
+    return [plain(value) for value in config] if isinstance(config, tuple | list) else config
+
+
+def parse(changes: Sequence[str]) -> dict[str, Any]:
+    """Changes as they are written on a command line: `sleep.iterations=5000`."""
+    parsed = {}
+    for text in changes:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise UserError(f"a setting is changed by name=value (sleep.iterations=5000), not by {text!r}")
+        try:
+            parsed[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise UserError(f"the value in {text!r} cannot be read") from error
+    return parsed
+
+
+def change(config: Any, changes: Mapping[str, Any]) -> Any:
+    """The settings with some of them changed; names and types are checked."""
+    for name, value in changes.items():
+        config = _change(config, name.split("."), value, name)
+    return config
+
+
+def _change(config: Any, path: list[str], value: Any, name: str) -> Any:
+    known = _fields(config)
+    if path[0] not in known:
+        there = f"there are {', '.join(known)}" if known else "there are none at that place"
+        raise UserError(f"no setting is called {name!r}: {there}")
+    old = known[path[0]]
+    new = _change(old, path[1:], value, name) if len(path) > 1 else _fitted(old, value, name)
+    change_one = config._replace if hasattr(config, "_replace") else partial(replace, config)
+    return change_one(**{path[0]: new})
+
+
+def _fields(config: Any) -> dict[str, Any]:
+    if is_dataclass(config):
+        return {field.name: getattr(config, field.name) for field in fields(config)}
+    return config._asdict() if hasattr(config, "_asdict") else {}
+
+
+def _fitted(old: Any, value: Any, name: str) -> Any:
+    """The value as the type that the setting has."""
+    if _fields(old):
+        raise UserError(
+            f"{name} is a group of settings: change one of {', '.join(f'{name}.{key}' for key in _fields(old))}"
+        )
+    if isinstance(old, Enum):
+        names = [choice.value for choice in type(old)]
+        if value not in names:
+            raise UserError(f"{name} is one of {', '.join(names)}, not {value!r}")
+        return type(old)(value)
+    if isinstance(old, float) and isinstance(value, int | str) and not isinstance(value, bool):
+        try:
+            return float(value)  # YAML takes 1e-3 for a word
+        except ValueError:
+            pass
+    if isinstance(old, tuple) and isinstance(value, list) and all(type(item) is type(old[0]) for item in value):
+        return tuple(value)
+    if type(value) is not type(old):
+        raise UserError(f"{name} is {_kind(old)}, such as {plain(old)!r}, not {value!r}")
+    return value
+
+
+def _kind(value: Any) -> str:
+    kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "a word", tuple: "a list"}
+    return kinds.get(type(value), "something else")

@@ -1,0 +1,153 @@
+"""The paper's two studies of sleep in a single task (appendix, "A Sleep Policy Trained with Policy Distillation ...").
+
+`distil`: an expert plays, an architecture sleeps on what it did; how much return is lost? `follow`: a learner goes on
+learning in one task and the agent sleeps ten times; does the sleep policy keep up with the wake policy?
+
+Each run leaves one JSON file; what is there is not done again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from wakesleep import store
+from wakesleep.agents.presets import agent_config
+from wakesleep.agents.settings import change
+from wakesleep.agents.wake_sleep import WakeSleepAgent
+from wakesleep.errors import UserError
+from wakesleep.jobs import Job, Report, run_jobs
+from wakesleep.lifetime.plan import chunk_of
+from wakesleep.sleep.architectures import Architecture
+from wakesleep.sleep.consolidate import consolidate
+from wakesleep.sleep.replay import WakeBuffer, random_replay, wake_buffer
+from wakesleep.syllabus.scenarios import block_steps
+from wakesleep.wake.evaluate import play_out
+from wakesleep.wake.experts import load_expert, load_experts, world_of
+from wakesleep.wake.rollout import collect, start_life
+from wakesleep.worlds.batch import draw_starts
+
+EPISODES = 100
+_ENVS = 16
+
+
+def distil(
+    experts: Path, out: Path, architectures: Sequence[str], repeats: int, preset: str, changes: Mapping[str, Any],
+    workers: int = 1,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Distil every finished expert of a folder into each architecture, so many times. Returns all results."""
+    finished, _ = load_experts(experts)
+    if not finished:
+        raise UserError(f"no expert in {experts} is finished yet")
+    jobs = [
+        Job(file.stem, distil_expert, (expert.folder, name, repeat, preset, dict(changes), file))
+        for expert in finished for name in _known(architectures) for repeat in range(repeats)
+        if not (file := out / f"{expert.task}-{expert.seed}-{name}-{repeat}.json").exists()
+    ]  # fmt: skip
+    return _run(jobs, out, workers, "distillation")
+
+
+def distil_expert(
+    folder: Path, architecture: str, repeat: int, preset: str, changes: dict[str, Any], file: Path, report: Report
+) -> str:
+    """The wake buffer's worth of what the expert does, one sleep on it, and 100 episodes of both."""
+    expert, config = load_expert(folder), agent_config(architecture, preset, changes)
+    world = world_of(expert.task)
+    specs = world.observation_spec, world.action_spec
+    keys = jax.random.split(jax.random.fold_in(jax.random.key(expert.seed), repeat), 7)
+    life = start_life(world, keys[0], _ENVS, wake_buffer(*specs, config.buffer_size, config.logits_as_labels))
+    life, _ = eqx.filter_jit(collect)(world, expert.policy, life, keys[1], -(-config.buffer_size // _ENVS))
+    report(0.1, "asleep")
+    buffer = life.memory
+    assert isinstance(buffer, WakeBuffer)
+    model = config.model.make(*specs, keys[2])
+    none = random_replay(*specs, 1, config.logits_as_labels)
+    model, _ = consolidate(model, buffer, none, keys[3], config.sleep, first=True)
+    starts = draw_starts(world, keys[4], EPISODES)
+    both = (play_out(world, actor, starts, keys[5]).total_reward for actor in (expert.policy, model))
+    theirs, own = (float(np.mean(returns)) for returns in both)
+    result = {
+        "task": expert.task, "seed": expert.seed, "architecture": architecture, "repeat": repeat, "preset": preset,
+        "expert": theirs, "sleep": own, "difference": theirs - own,
+    }  # fmt: skip
+    store.save_json(file, result)
+    return f"expert {theirs:.3f}, sleep {own:.3f}"
+
+
+def follow(
+    tasks: Sequence[str], out: Path, architectures: Sequence[str], seeds: int, sleeps: int, preset: str,
+    changes: Mapping[str, Any], scale: float = 1.0, workers: int = 1,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Sleep so many times in each task while the wake learner goes on. Returns all results."""
+    for task in tasks:
+        world_of(task)
+    jobs = [
+        Job(file.stem, follow_task, (task, name, seed, sleeps, preset, dict(changes), scale, file))
+        for task in tasks for name in _known(architectures) for seed in range(seeds)
+        if not (file := out / f"{task}-{name}-{seed}.json").exists()
+    ]  # fmt: skip
+    return _run(jobs, out, workers, "following")
+
+
+def follow_task(
+    task: str, architecture: str, seed: int, sleeps: int, preset: str, changes: dict[str, Any], scale: float,
+    file: Path, report: Report,
+) -> str:  # fmt: skip
+    """One learner through its block, evaluated with the sleep policy after each of its sleeps.
+
+    As in the paper's figure the learner is not reset, and there is neither advice nor random replay.
+    """
+    config = agent_config(architecture, preset)
+    config = replace(config, reset_at_waking=False, advice=0.0, sleep=replace(config.sleep, random=False))
+    world, key = world_of(task), jax.random.key(seed)
+    agent = WakeSleepAgent(world.observation_spec, world.action_spec, change(config, changes))
+    chunk, per_iteration = chunk_of(agent), agent.num_envs * agent.num_steps
+    iterations = block_steps(task, scale) // per_iteration
+    if iterations < sleeps:
+        raise UserError(f"{task}: {sleeps} sleeps need at least {sleeps * per_iteration:,} steps")
+    key, init_key, life_key, start_key, play_key = jax.random.split(key, 5)
+    state, life = agent.init(init_key), start_life(world, life_key, agent.num_envs)
+    starts = draw_starts(world, start_key, EPISODES)
+    steps: list[int] = []
+    wake: list[float] = []
+    sleep: list[float] = []
+    for nap in range(sleeps):
+        key, wake_key, sleep_key = jax.random.split(key, 3)
+        left = iterations * (nap + 1) // sleeps - iterations * nap // sleeps
+        state = agent.wake(state, world, wake_key, left * per_iteration)
+        while left:
+            key, live_key = jax.random.split(key)
+            count = min(chunk, left)
+            state, life, _ = agent.live(state, world, life, live_key, count, chunk)
+            left -= count
+        state, _ = agent.sleep(state, sleep_key)
+        actors = agent.learner.policy(state.learner), agent.policy(state)
+        for returns, actor in zip((wake, sleep), actors, strict=True):
+            returns.append(float(np.mean(play_out(world, actor, starts, play_key).total_reward)))
+        steps.append(iterations * (nap + 1) // sleeps * per_iteration)
+        report((nap + 1) / sleeps, f"wake {wake[-1]:.2f}, sleep {sleep[-1]:.2f}")
+    result = {
+        "task": task, "architecture": architecture, "seed": seed, "preset": preset, "steps": steps, "wake": wake,
+        "sleep": sleep,
+    }  # fmt: skip
+    store.save_json(file, result)
+    return f"wake {wake[-1]:.3f}, sleep {sleep[-1]:.3f}"
+
+
+def _known(architectures: Sequence[str]) -> list[str]:
+    names = [kind.value for kind in Architecture]
+    for name in architectures:
+        if name not in names:
+            raise UserError(f"no architecture is called {name!r}: there are {', '.join(names)}")
+    return list(architectures)
+
+
+def _run(jobs: list[Job], out: Path, workers: int, title: str) -> list[dict[str, Any]]:
+    out.mkdir(parents=True, exist_ok=True)
+    if jobs:
+        run_jobs(jobs, workers, title)
+    return [store.load_json(file) for file in sorted(out.glob("*.json"))]
