@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from wakesleep import store
 from wakesleep.errors import UserError
 from wakesleep.metrics.blocks import Course, Regime, course, cut, is_interleaved, label
 from wakesleep.metrics.curves import WINDOWS, Curve, smooth
@@ -139,6 +141,15 @@ def prepare(log: Log, experts: Experts | None, options: Options) -> Prepared:
         for task, same in runs.items()
     }
     return Prepared(found, curves, raw, expert_curves, {task: ranges[task] for task in found.tasks}, tuple(notes))
+
+
+def read_ranges(file: Path) -> dict[str, Range]:
+    """Data ranges as l2metrics takes them: {"DoorKey_S5": {"min": 0, "max": 1}, ...}."""
+    stored = store.load_json(file)
+    try:
+        return {task: Range(float(bounds["min"]), float(bounds["max"])) for task, bounds in stored.items()}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f'{file} must give each task a range like {{"min": 0, "max": 1}} ({error!r})') from error
 
 
 def shared_ranges(lifetimes: Iterable[Prepared]) -> dict[str, Range]:

@@ -34,6 +34,8 @@ class Run:
     """One lifetime on disk."""
 
     folder: Path
+    name: str
+    """What it is called in the folder that was named."""
     agent: str
     preset: str
     """Empty where the run does not say."""
@@ -65,16 +67,16 @@ def find_runs(
 
     Lifetimes that are still under way are left out unless asked for; single-task experts always.
     """
-    found: dict[Path, None] = {}
+    found: dict[Path, str] = {}
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"there is no folder {folder}")
-        below = dict.fromkeys(file.parent for file in sorted(folder.rglob("logger_info.json")))
-        if not below:
+        logs = sorted(file.parent for file in folder.rglob("logger_info.json"))
+        if not logs:
             raise UserError(f"{folder} holds no lifetime: nothing in it is a log in l2logger's layout")
-        found |= below
+        found |= {log: str(log.relative_to(folder)) if log != folder else log.resolve().name for log in logs}
     runs, notes = [], []
-    for folder in found:
+    for folder, name in found.items():
         info = _scenario_info(folder)
         if info.get("scenario_type") == "ste":
             continue
@@ -82,7 +84,7 @@ def find_runs(
         if not finished and not unfinished:
             notes.append(f"{folder} is not finished and does not count (go on with it: wakesleep resume {folder})")
             continue
-        runs.append(_run(folder, info, finished, measure_name))
+        runs.append(_run(folder, name, info, finished, measure_name))
     if not runs:
         why = notes[0] if notes else "only single-task experts"
         raise UserError(f"{', '.join(map(str, folders))} holds no finished lifetime: {why}")
@@ -135,12 +137,12 @@ def _scenario_info(folder: Path) -> dict[str, Any]:
     return info
 
 
-def _run(folder: Path, info: dict[str, Any], finished: bool, measure_name: str) -> Run:
+def _run(folder: Path, name: str, info: dict[str, Any], finished: bool, measure_name: str) -> Run:
     syllabus = info.get("syllabus")
     scenario = syllabus.get("scenario") if isinstance(syllabus, dict) else info.get("scenario_type")
     agent, seed = info.get("agent") or folder.resolve().parent.name, info.get("seed")
     return Run(
-        folder, str(agent), str(info.get("preset", "")), str(scenario or ""), seed if isinstance(seed, int) else None,
+        folder, name, str(agent), str(info.get("preset", "")), str(scenario or ""), seed if isinstance(seed, int) else None,
         finished, read_log(folder, measure_name),
     )  # fmt: skip
 

@@ -1,7 +1,8 @@
 """Statistics over lifetimes: means with intervals, interquartile means, and who differs from the baseline.
 
 Significance as in the paper: a Kruskal-Wallis test over all agents; if it says that they differ, Dunn's test of all
-pairs with Bonferroni's correction. An agent that differs from the baseline is marked • if its mean rank is higher, else ∘.
+pairs with Bonferroni's correction. An agent that differs from the baseline is marked • if its mean rank is higher,
+else ∘.
 """
 
 from collections.abc import Mapping, Sequence

@@ -55,8 +55,7 @@ def scenario_result(scenario: str, measured: Sequence[Measured], baseline: str |
 def lifetime_table(result: ScenarioResult, measured: Sequence[Measured], columns: Sequence[str]) -> Table:
     """A row for every lifetime, then one for every agent."""
     rows: list[tuple[Entry, ...]] = [
-        (one.run.agent, one.run.folder.name, *(_entry(one.metrics.values[name]) for name in columns))
-        for one in measured
+        (one.run.agent, one.run.name, *(_entry(one.metrics.values[name]) for name in columns)) for one in measured
     ]
     for agent in result.agents:
         count = f"mean of {agent.lifetimes}"

@@ -1,8 +1,8 @@
-"""Tables as plain text values, for people and programs: Markdown, LaTeX, CSV; `wakesleep.cli` prints them in a terminal."""
+"""Tables as values, and as text: Markdown, LaTeX, CSV."""
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from wakesleep.metrics.paper import BETTER, WORSE
@@ -80,5 +80,5 @@ def to_csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def _line(row: Sequence[Entry]) -> str:
-    escape: Callable[[Entry], str] = lambda cell: str(cell).replace("|", r"\|")  # noqa: E731
-    return f"| {' | '.join(map(escape, row))} |"
+    cells = [str(cell).replace("|", r"\|") for cell in row]
+    return f"| {' | '.join(cells)} |"
