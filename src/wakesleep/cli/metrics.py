@@ -136,12 +136,15 @@ def metrics(arguments: Annotated[Metrics, tyro.conf.arg(name="")]) -> None:
 def compare(arguments: Annotated[Compare, tyro.conf.arg(name="")]) -> None:
     """Compare agents: a row for each, with what is significantly better (•) or worse (∘) than the baseline."""
     from wakesleep.metrics.paper import table
+    from wakesleep.metrics.runs import same_syllabi
     from wakesleep.metrics.summary import agent_table, to_json
 
     columns = arguments.columns()
     paper = table(arguments.paper) if arguments.paper else None
     found = _measure(arguments)
-    for result, _ in found:
+    for result, measured in found:
+        if not same_syllabi(measured):
+            _say([f"the agents ({result.scenario}) did not learn the same tasks in the same orders: mind that"])
         if result.baseline is None:
             _say([f"no agent is called {arguments.baseline!r} ({result.scenario}): nothing is marked; see --baseline"])
         if paper and not any(paper.find(result.scenario, agent.agent.split(" (")[0]) for agent in result.agents):
