@@ -127,6 +127,7 @@ def no_files(folder):
         (lambda folder: spoil(folder, "{}", "{"), "task_params in line 2 of .* is not JSON"),
         (lambda folder: (folder / "logger_info.json").unlink(), "no logger_info.json"),
         (lambda folder: (folder / "logger_info.json").write_text("{}"), "no metric called 'reward'"),
+        (lambda folder: (folder / "logger_info.json").write_text("[]"), "no metric called 'reward'"),
         (lambda folder: (folder / "logger_info.json").write_text("{"), "cannot be read as JSON"),
     ],
 )
@@ -138,12 +139,29 @@ def test_damaged_logs_are_refused_in_one_sentence(tmp_path, break_it, why):
     assert "\n" not in str(error.value)
 
 
+def test_quoted_fields_are_read(tmp_path):
+    params = '{"a": [1, 2], "b": "x y"}'
+    blocks = [{**block, "params": params} for block in pairwise()]
+    log = read_log(write_log(tmp_path, blocks))
+    assert '""a""' in first_file(tmp_path).read_text()
+    assert len(log) == 64
+    assert log.notes == ()
+
+
+def test_step_counts_are_not_needed(tmp_path):
+    folder = write_log(tmp_path, pairwise())
+    spoil(folder, "\t10\t", "\t\t")
+    assert read_log(folder).learning_steps is None
+
+
 def test_nothing_complete_and_no_folder(tmp_path):
     def spoiled(rows):
         return [[*row[:7], "incomplete", *row[8:]] for row in rows]
 
     with pytest.raises(UserError, match="no complete episode"):
         read_log(write_log(tmp_path / "log", pairwise(), change=spoiled))
+    with pytest.raises(UserError, match="no complete episode"):
+        read_log(write_log(tmp_path / "header", pairwise()[:1], change=lambda rows: rows.clear()))
     with pytest.raises(UserError, match="there is no folder"):
         read_log(tmp_path / "nowhere")
 

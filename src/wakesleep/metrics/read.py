@@ -55,7 +55,8 @@ class Log:
 
 def read_log(folder: Path, measure: str = "reward") -> Log:
     """Read the log in a folder; `measure` is the column that tells how good an episode was."""
-    columns = store.load_json(_info_file(folder)).get("metrics_columns")
+    info = store.load_json(_info_file(folder))
+    columns = info.get("metrics_columns") if isinstance(info, dict) else None
     if not isinstance(columns, list) or measure not in columns:
         raise UserError(f"{folder} has no metric called {measure!r}: its logger_info.json names {columns}")
     files = sorted(folder.rglob("data-log.tsv"))
@@ -104,7 +105,7 @@ class _Columns:
         if strange := set(texts) - set(allowed):
             row = next(row for row, text in enumerate(texts) if text in strange)
             raise UserError(f"{name} in {self.place(row)} is {texts[row]!r}, not {' or '.join(allowed)}")
-        return np.array([text == allowed[1] for text in texts])
+        return np.array([text == allowed[1] for text in texts], bool)
 
     def counts(self, name: str) -> np.ndarray:
         """Whole numbers from 0 on."""
@@ -195,18 +196,17 @@ def _log(folder: Path, columns: _Columns, measure: str) -> Log:
         notes.append(f"{empty} episodes without a {measure} left out")
     if gone := sorted(set(range(int(block.min()), int(block.max()))) - set(block.tolist())):
         notes.append(f"no episode ended in block {', '.join(map(str, gone))}: what was learned there is not known")
-    spellings: dict[str, str] = {}
     names = dict.fromkeys(columns.texts["task_name"])
+    spellings: dict[str, str] = {}
     for name in names:
         spellings.setdefault(name.lower(), name)
     codes = {name: list(spellings).index(name.lower()) for name in names}
     task = np.array([codes[name] for name in columns.texts["task_name"]])
-    lengths = columns.texts["episode_step_count"]
-    length = columns.counts("episode_step_count")[kept] if lengths[0] else None
+    length = columns.numbers("episode_step_count")[kept]
     _check_params(columns, notes, block, task)
     return Log(
         folder, tuple(spellings.values()), task[kept], block[kept], experience[kept], ~is_test[kept],
-        is_sleep[kept], value[kept], length, tuple(notes),
+        is_sleep[kept], value[kept], None if np.isnan(length).any() else length, tuple(notes),
     )  # fmt: skip
 
 

@@ -49,6 +49,8 @@ class Run:
         """What it took."""
         file = self.folder / "summary.json"
         summary = store.load_json(file) if file.exists() else {}
+        if not isinstance(summary, dict):
+            raise UserError(f"{file} is not a JSON object")
         return Budget(self.log.learning_steps, summary.get("parameters"), summary.get("replay_bytes"))
 
 
@@ -85,6 +87,9 @@ def find_runs(
         finished = not (folder / "config.json").exists() or (folder / "summary.json").exists()
         if not finished and not unfinished:
             notes.append(f"{folder} is not finished and does not count (go on with it: wakesleep resume {folder})")
+            continue
+        if not finished and not any(folder.rglob("data-log.tsv")):
+            notes.append(f"{folder} has only just begun and does not count")
             continue
         runs.append(_run(folder, name, info, finished, measure_name))
     if not runs:
