@@ -65,7 +65,7 @@ def test_agents_side_by_side_with_marks_budgets_and_the_paper(monkeypatch, capsy
     shown = run(monkeypatch, capsys, *arguments, "--markdown")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in shown.out.splitlines()[2:] if line]
     header, _, *body = rows
-    assert header[:4] == ["agent", "lifetimes", "PM", "FT"]
+    assert header[:4] == ["agent", "n", "PM", "FT"]
     assert header[-3:] == ["steps", "parameters", "replay"]
     assert [row[0] for row in body] == [
         "baseline", "paper: Baseline PPO", "hidden", "paper: Hidden Replay (ER + RaR + GR)", "hidden-er",
