@@ -16,12 +16,14 @@ from wakesleep import runtime
 from wakesleep.cli.experts import experts
 from wakesleep.cli.load import load_modules
 from wakesleep.cli.run import resume, run
+from wakesleep.cli.starcraft import starcraft
 from wakesleep.errors import UserError
 
 app = tyro.extras.SubcommandApp()
 app.command(experts)
 app.command(run)
 app.command(resume)
+app.command(starcraft)
 
 
 class Player(enum.Enum):

@@ -18,6 +18,8 @@ from wakesleep.errors import UserError
 from wakesleep.worlds.gymnasium import JAX_NAMESPACE, WorldEnv
 from wakesleep.worlds.minigrid import farama
 from wakesleep.worlds.minigrid.tasks import TASKS as MINIGRID_TASKS
+from wakesleep.worlds.starcraft.game import MAPS, GameWorld
+from wakesleep.worlds.starcraft.tasks import TASKS as STARCRAFT_TASKS
 from wakesleep.worlds.world import HostWorld, World
 
 
@@ -103,6 +105,16 @@ def _register_built_in() -> None:
         )
         gymnasium.register(f"{JAX_NAMESPACE}/{task.name}", entry_point=partial(_make_world_env, task.name))
     farama.register()
+    for name in MAPS:
+        like = STARCRAFT_TASKS[name]
+        register(
+            f"{name}Game",
+            partial(GameWorld, name),
+            domain="starcraft-game",
+            goal=f"{like.goal}; the real game",
+            in_paper=like.in_paper,
+            block_steps=like.block_steps,
+        )
 
 
 _register_built_in()

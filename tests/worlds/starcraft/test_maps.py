@@ -3,12 +3,13 @@
 import difflib
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.worlds.starcraft.archives import archive_of, battle_script, map_with, shards_script, stock_maps
-from wakesleep import UserError
+from wakesleep import UserError, cli
 from wakesleep.worlds.starcraft import mpq, scripts
 from wakesleep.worlds.starcraft.maps import SCRIPT, Returns, edited_map, make_maps, variants
 
@@ -177,3 +178,20 @@ def test_a_folder_that_cannot_be_written(source, tmp_path):
 def test_making_again_replaces_and_repeats(source, tmp_path):
     first = [file.read_bytes() for file in make_maps(source, tmp_path / "out")]
     assert [file.read_bytes() for file in make_maps(source, tmp_path / "out")] == first
+
+
+def test_the_command(source, tmp_path, monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["wakesleep", "starcraft", "maps", *map(str, arguments)])
+        cli.main()
+
+    run("--source", source, "--out", tmp_path / "out", "--returns", "both")
+    made = [str(tmp_path / "out" / f"{variant.name}.SC2Map") for variant in variants()]
+    assert capsys.readouterr().out.split() == made
+    assert Path(made[2]).read_bytes() == make_maps(source, tmp_path / "again", Returns.both)[2].read_bytes()
+    with pytest.raises(SystemExit) as exit_info:
+        run("--source", tmp_path / "nowhere", "--out", tmp_path / "out")
+    assert exit_info.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("wakesleep: there is no folder")
+    assert error.count("\n") == 1

@@ -207,6 +207,8 @@ def _expand(stored: Stored, sector: int) -> bytes:
     data, size, flags, _ = stored
     if flags & ~_READABLE or not flags & _COMPRESSED:
         raise UserError(f"the archive is stored in a way that StarCraft II's own maps are not (flags {flags:#x})")
+    if not size:
+        return b""
     if flags & _SINGLE_UNIT:
         parts, limits = [data], [size]
     else:
@@ -234,6 +236,8 @@ def _inflate(part: bytes, size: int) -> bytes:
 
 def _compress(content: bytes, flags: int, sector: int) -> Stored:
     """A file as the game's editor stores it: at once, or in sectors behind a list of where they begin."""
+    if not content:
+        return Stored(b"", 0, flags)
     if flags & _SINGLE_UNIT:
         return Stored(_deflate(content), len(content), flags)
     sectors = [_deflate(content[start : start + sector]) for start in range(0, len(content), sector)]
