@@ -171,6 +171,19 @@ def _burst(units: Units, stats: Statistics, pairs: Pairs, bursts: Bool[Array, "s
     return units._replace(life=jnp.where(bursts, 0.0, jnp.maximum(units.life - hurt, 0.0)))
 
 
+def _push(units: Units, pairs: Pairs) -> tuple[Float[Array, "slots"], Float[Array, "slots"]]:
+    """How far others that overlap a unit push it: half the overlap each, from the other's centre.
+
+    The sum over others of weight (other - unit) as one small matrix product, several times faster than two sums.
+    """
+    solid = units.alive[:, None] & ~np.eye(len(units.x), dtype=bool)
+    weight = jnp.where(solid, jnp.maximum(pairs.touching - pairs.distance, 0) / (pairs.distance + 1e-3), 0)
+    own_place = 1e-4 * np.arange(len(units.x))  # parts two units in one place
+    x, y = units.x - CENTRE[0] + own_place, units.y - CENTRE[1] + own_place
+    sums = jnp.stack([x, y, jnp.ones_like(x)]) @ weight
+    return 0.5 * (x * sums[2] - sums[0]), 0.5 * (y * sums[2] - sums[1])
+
+
 def _move(units: Units, stats: Statistics, pairs: Pairs) -> Units:
     """Towards the target or the goal, apart from each other, within the arena."""
     order, fights = units.order, units.aim != NOBODY
@@ -183,11 +196,7 @@ def _move(units: Units, stats: Statistics, pairs: Pairs) -> Units:
     walks = (chases | (~fights & (returns | travels))) & (order != Order.HOLD) & (units.windup <= 0)
     step = jnp.where(walks, jnp.minimum(stats.speed, distance) / jnp.maximum(distance, 1e-6), 0.0)
 
-    solid = units.alive[:, None] & ~np.eye(units.x.shape[0], dtype=bool)
-    overlap = jnp.where(solid, jnp.maximum(pairs.touching - pairs.distance, 0), 0) / (pairs.distance + 1e-3)
-    apart = 1e-4 * np.subtract.outer(np.arange(len(units.x)), np.arange(len(units.x)))  # for two in one place
-    push_x = -0.5 * jnp.sum(overlap * (pairs.dx + apart), axis=0)
-    push_y = -0.5 * jnp.sum(overlap * (pairs.dy + apart), axis=0)
+    push_x, push_y = _push(units, pairs)
     side = jnp.where(walks, SIDLE, 0.0) * (1 - 2 * (np.arange(len(units.x)) % 2))
     push_x, push_y = push_x - side * push_y, push_y + side * push_x
     limit = jnp.minimum(1, MOST_PUSH / jnp.maximum(jnp.hypot(push_x, push_y), 1e-6))

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from wakesleep.worlds.starcraft import interface
-from wakesleep.worlds.starcraft.battle import ENEMIES
+from wakesleep.worlds.starcraft.battle import BOTTOM, ENEMIES, LEFT, RIGHT, TOP
 from wakesleep.worlds.starcraft.screen import blocks_of, world_of
 from wakesleep.worlds.starcraft.units import NOBODY, STATISTICS, Kind, Order, Units
 
@@ -46,6 +46,7 @@ def command(units: Units, action: Int[Array, "6"], screen: int) -> Units:
         jnp.minimum(column, column2), jnp.minimum(row, row2), jnp.maximum(column, column2), jnp.maximum(row, row2)
     )
     x, y = world_of(column, row, screen)
+    x, y = jnp.clip(x, LEFT, RIGHT), jnp.clip(y, BOTTOM, TOP)  # units go as near as they can get
     clicked = _nearest(units, under, x, y)
     selected = jnp.where(function == interface.SELECT_POINT, _select_point(units, clicked, mode), units.selected)
     selected = jnp.where(function == interface.SELECT_RECT, _select_rect(units, inside, add), selected)

@@ -19,9 +19,12 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Key, Shaped
 
 from wakesleep.errors import UserError
+from wakesleep.worlds.episode import Player
 from wakesleep.worlds.starcraft import interface, waves
 from wakesleep.worlds.starcraft.battle import ENEMIES, MOST_SLOTS
+from wakesleep.worlds.starcraft.draw import TILE, draw
 from wakesleep.worlds.starcraft.orders import available, own_slots
+from wakesleep.worlds.starcraft.players import players
 from wakesleep.worlds.starcraft.screen import render
 from wakesleep.worlds.starcraft.units import SHARDS, Kind
 from wakesleep.worlds.starcraft.waves import Rules, State
@@ -84,6 +87,15 @@ class StarcraftWorld(eqx.Module):
             compact=self.compact,
         )
         return Masked(layers, available(units))
+
+    @property
+    def players(self) -> dict[str, Player]:
+        """Scripted players by name, for `wakesleep play` and calibration."""
+        return players(self, self.screen)
+
+    def draw(self, state: State, tile: int = TILE) -> np.ndarray:
+        """A picture of the state, `tile` pixels a unit of length."""
+        return draw(self.rules, state, tile)
 
     def describe(self, action: list[int]) -> str:
         """An action in words, for pictures."""
