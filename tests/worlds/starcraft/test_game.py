@@ -84,7 +84,7 @@ def test_observations_are_three_layers_and_a_mask():
     assert (small.view <= interface.observation_spec(compact=True).high).all()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(parts=st.tuples(*(st.integers(0, size - 1) for _, size in PARTS)), screen=st.sampled_from([16, 32, 48, 64, 128]))
 def test_every_action_is_valid_protobuf(parts, screen):
     if screen not in FEATURES:
@@ -225,9 +225,10 @@ def test_pysc2s_own_environment_plays(monkeypatch, folder):
     assert not plan.games[0].sent[0].action_feature_layer.unit_command.queue_command
     assert [len(game.created) for game in plan.games] == [2, 2]  # a new game, not a restart of the old
     seeds = [game.created[1].random_seed for game in plan.games]
+    plan.length = 16
     world.reset(seed=5)
     assert [game.created[2].random_seed for game in plan.games] == [5, 6]
-    for _ in range(240):
+    for _ in range(2):
         world.step(order)
     assert [game.created[3].random_seed for game in plan.games] == seeds  # the same seed, the same episodes
     assert len({*seeds, 5, 6}) == 4
@@ -282,6 +283,8 @@ def test_a_game_without_hope_is_given_up(monkeypatch, folder):
         for _ in range(5):
             world.step(NOTHING[None])
     assert not any(game.running for game in plan.games)
+    with pytest.raises(UserError, match=r"reset\(\) before step"):
+        world.step(NOTHING[None])
     plan = Plan(failures={("start", 1): OSError("libGL is missing")})
     plan.install(monkeypatch, folder)
     with pytest.raises(UserError, match=r"does not start .*libGL is missing"):
@@ -345,6 +348,8 @@ def test_bad_input(folder):
         with pytest.raises(UserError, match=why):
             made.step(action)
     made.close()
+    with pytest.raises(UserError, match="was closed"):
+        made.reset(0)
     (folder / "Maps" / "mini_games" / "DefeatRoachesTwoGroups.SC2Map").unlink()
     (folder / "Maps" / "mini_games" / "DefeatRoaches.SC2Map").unlink()
     with pytest.raises(UserError, match=r"make it with `wakesleep starcraft maps --source .*Maps --out .*mini_games`"):

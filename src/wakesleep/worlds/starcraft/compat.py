@@ -51,9 +51,7 @@ def load() -> PySC2:
         if not flags.is_parsed():  # PySC2 reads its settings from there; the command line is not its business
             flags(["wakesleep"])
     except Exception as error:  # whatever a broken installation does
-        first_line = (str(error).splitlines() or [""])[0].rstrip(".")
-        why = f"{type(error).__name__}: {first_line}"
-        raise UserError(f"PySC2 {found} is installed but cannot be imported ({why}): {_INSTALL}") from error
+        raise UserError(f"PySC2 {found} is installed but cannot be imported ({brief(error)}): {_INSTALL}") from error
     return PySC2(*modules)
 
 
@@ -63,8 +61,8 @@ def game_folder(pysc2: PySC2) -> Path:
         return Path(pysc2.run_configs.get().data_dir)
     except Exception as error:
         raise UserError(
-            f"StarCraft II was not found ({error}): install it as docs/starcraft-game.md says and set SC2PATH to its"
-            f" folder if that is not ~/StarCraftII, {_INSTEAD}"
+            f"StarCraft II was not found ({brief(error)}): install it as docs/starcraft-game.md says and set SC2PATH to"
+            f" its folder if that is not ~/StarCraftII, {_INSTEAD}"
         ) from error
 
 
@@ -108,6 +106,11 @@ def version() -> str:
         return importlib.metadata.version("pysc2")
     except importlib.metadata.PackageNotFoundError:
         return "of unknown version"
+
+
+def brief(error: Exception) -> str:
+    """An error in one line."""
+    return f"{type(error).__name__}: {(str(error).splitlines() or ['no more is known'])[0].rstrip('.')}"
 
 
 @contextmanager

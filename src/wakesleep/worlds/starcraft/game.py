@@ -131,6 +131,8 @@ class GameWorld:
 
     def reset(self, seed: int) -> Masked:
         """Begin an episode in every game; game i is seeded with seed + i, its further episodes with what follows."""
+        if not self._finalizer.alive:
+            raise UserError("this world was closed and its games are gone: make another one")
         for number, game in enumerate(self._games):
             game.seed(int(seed) + number)
         self._shown = list(self._pool.map(lambda game: self._observe(game.begin()), self._games))
@@ -144,7 +146,8 @@ class GameWorld:
         if actions.shape[:1] != (self.num_envs,):
             raise UserError(f"{self.num_envs} environments need as many actions, not an array of shape {actions.shape}")
         self.action_spec.check(actions)
-        rows = list(self._pool.map(self._advance, self._games, self._shown, actions))
+        shown, self._shown = self._shown, []  # if a game is lost for good, only a reset goes on
+        rows = list(self._pool.map(self._advance, self._games, shown, actions))
         self._shown = [row.observation for row in rows]
         return Stepped(
             observation=_stacked(self._shown),
@@ -223,7 +226,7 @@ class _Game:
         self.close()
         self.crashes += 1
         self._in_a_row += 1
-        what = f"{type(error).__name__}: {error}"
+        what = compat.brief(error)
         if isinstance(error, UserError):
             raise error
         if never_ran:
@@ -246,8 +249,8 @@ class _Game:
 
 def _seeds_from(seed: int) -> Iterator[int]:
     """The seed itself, then others that follow from it."""
-    yield seed % 2**31
-    further = np.random.default_rng(seed)
+    yield seed % 2**31  # the game takes no larger ones
+    further = np.random.default_rng(seed % 2**63)
     while True:
         yield int(further.integers(2**31))
 

@@ -30,6 +30,7 @@ _READABLE = _EXISTS | _SINGLE_UNIT | _SECTOR_CHECKSUMS | _COMPRESSED
 _ZLIB, _BZIP2 = 0x02, 0x10
 _ATTRIBUTES = "(attributes)"
 _CRC32, _FILE_TIME, _MD5 = 1, 2, 4
+_UNUSUAL = "the archive is stored in a way that StarCraft II's own maps are not"
 _NO_BLOCK = 0xFFFFFFFE  # block numbers from here on mark hashes that are free or deleted
 
 
@@ -118,7 +119,9 @@ def unpack(raw: bytes) -> Archive:
         raise UserError("it is not an MPQ archive of format version 4, as the maps that Blizzard published are")
     try:
         return _unpack(raw)
-    except (struct.error, IndexError, zlib.error, OverflowError) as error:
+    except UserError:
+        raise
+    except (struct.error, ValueError, OverflowError) as error:  # a table that makes no sense
         raise UserError(f"the archive is damaged ({error})") from error
 
 
@@ -136,8 +139,8 @@ def _unpack(raw: bytes) -> Archive:
     for place, (what, table) in enumerate(named.items()):
         if what:  # the nameless one, for archives over 4 GB, is not there
             _verify(what, table, sums[16 * place : 16 * place + 16])
-    if high_at or het[:4] != b"HET\x1a" or bet[:4] != b"BET\x1a" or not chunk:
-        raise UserError("the archive is stored in a way that StarCraft II's own maps are not")
+    if high_at or not hash_count or not chunk or het[:4] != b"HET\x1a" or bet[:4] != b"BET\x1a":
+        raise UserError(_UNUSUAL)
     files = []
     for at, stored_size, full_size, flags in struct.iter_unpack("<4I", _decrypt(block_table, "(block table)")):
         data, checksums = raw[at : at + stored_size], raw[at + stored_size :]
@@ -151,7 +154,7 @@ def _unpack(raw: bytes) -> Archive:
     bet_flags = struct.unpack_from(f"<{flag_count}I", table, _BET.size)
     archive = Archive(tuple(files), sector_shift, chunk, hashes, het, head, bet_flags, table[len(table) - names_size :])
     if pack(archive) != raw:  # then we would not write it as the game's editor does, either
-        raise UserError("the archive is stored in a way that StarCraft II's own maps are not")
+        raise UserError(_UNUSUAL)
     return archive
 
 
@@ -206,7 +209,7 @@ def _expand(stored: Stored, sector: int) -> bytes:
     """The content of a file."""
     data, size, flags, _ = stored
     if flags & ~_READABLE or not flags & _COMPRESSED:
-        raise UserError(f"the archive is stored in a way that StarCraft II's own maps are not (flags {flags:#x})")
+        raise UserError(f"{_UNUSUAL} (flags {flags:#x})")
     if not size:
         return b""
     if flags & _SINGLE_UNIT:
@@ -231,7 +234,7 @@ def _inflate(part: bytes, size: int) -> bytes:
             return bz2.decompress(part[1:])
     except (zlib.error, OSError, ValueError) as error:
         raise UserError(f"the archive is damaged ({error})") from error
-    raise UserError(f"the archive is compressed in a way that StarCraft II's own maps are not ({part[0]:#x})")
+    raise UserError(f"{_UNUSUAL} (compression {part[0]:#x})")
 
 
 def _compress(content: bytes, flags: int, sector: int) -> Stored:
