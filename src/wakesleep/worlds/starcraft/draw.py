@@ -2,8 +2,8 @@
 
 Discs are units as large as they are: blue Marines, red Roaches, orange Zerglings, green Banelings; diamonds are mineral
 shards. Above each unit is its life; a white ring marks what is selected. Lines lead from Marines to where their orders
-send them (green move, red attack, blue patrol); yellow rays are attacks of the last step. Fog is dark; shards remembered in it
-are pale.
+send them (green move, red attack, blue patrol); yellow rays are attacks of the last step. Fog is dark; shards that are
+only remembered are pale.
 """
 
 from typing import Any
@@ -16,6 +16,7 @@ from wakesleep.worlds.starcraft.battle import BOTTOM, LEFT, RIGHT, TOP
 from wakesleep.worlds.starcraft.orders import own_slots
 from wakesleep.worlds.starcraft.units import LOOPS_PER_STEP, NOBODY, STATISTICS, Kind, Order
 from wakesleep.worlds.starcraft.waves import Rules, State
+from wakesleep.worlds.world import AnyArray
 
 TILE = 22
 """Pixels of one unit of length."""
@@ -24,11 +25,13 @@ _MARGIN = 0.8
 
 _GROUND, _GRID, _EDGE = (58, 62, 68), (66, 71, 78), (120, 126, 134)
 _COLOURS = {
-    Kind.MARINE: (88, 152, 236), Kind.ROACH: (196, 66, 62), Kind.ZERGLING: (232, 150, 56), Kind.BANELING: (122, 200, 74),
+    Kind.MARINE: (88, 152, 236), Kind.ROACH: (196, 66, 62),
+    Kind.ZERGLING: (232, 150, 56), Kind.BANELING: (122, 200, 74),
 }  # fmt: skip
 _SHARD, _SHARD_REMEMBERED = (112, 214, 232), (96, 132, 144)
 _PATHS = {
-    Order.MOVE: (92, 200, 120), Order.ATTACK_MOVE: (232, 86, 80), Order.TARGET: (232, 86, 80), Order.PATROL: (96, 140, 240),
+    Order.MOVE: (92, 200, 120), Order.PATROL: (96, 140, 240),
+    Order.ATTACK_MOVE: (232, 86, 80), Order.TARGET: (232, 86, 80),
 }  # fmt: skip
 
 
@@ -67,7 +70,7 @@ def draw(rules: Rules, state: State, tile: int = TILE) -> np.ndarray:
     _draw_shards(canvas, rules, state)
     units = state.units
     own = own_slots(len(units.x))
-    alive = np.flatnonzero(units.life > 0)
+    alive = np.flatnonzero(units.life > 0).tolist()
     for slot in alive:
         _draw_order(canvas, units, slot, own)
     sight = _in_sight(state, units.x, units.y) if rules.fog else np.ones(len(own), bool)
@@ -77,7 +80,7 @@ def draw(rules: Rules, state: State, tile: int = TILE) -> np.ndarray:
     return canvas.finished()
 
 
-def _in_sight(state: State, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _in_sight(state: State, x: AnyArray, y: AnyArray) -> np.ndarray:
     """Which places a Marine sees."""
     units = state.units
     sees = (units.life > 0) & own_slots(len(units.x))

@@ -9,7 +9,7 @@ Layers, functions and ids carry PySC2's names and numbers. Units on the screen a
 as those need a large table of embeddings, `compact` numbers the few that occur here from 1 instead.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -135,10 +135,8 @@ def compact_types(ids: Shaped[np.ndarray, "*shape"]) -> Shaped[np.ndarray, "*sha
     return table[np.clip(ids, 0, len(table) - 1)]
 
 
-def pixel_of(
-    place: Int[Array, "*batch"] | Int[np.ndarray, "*batch"] | int, screen: int = SCREEN
-) -> tuple[AnyArray | int, AnyArray | int]:
-    """Column and row of the pixel that a place of the grid means: the one at or just after the cell's middle."""
+def pixel_of(place: Int[AnyArray, "*batch"] | int, screen: int = SCREEN) -> tuple[Any, Any]:
+    """Column and row of the pixel that a place of the grid means, just after the cell's middle; integers or arrays."""
     side = screen // GRID
     return place % GRID * side + side // 2, place // GRID * side + side // 2
 

@@ -3,8 +3,8 @@
 A place of the action means a pixel of the screen, and a pixel a point of the arena. A click on a pixel that a unit
 covers is a click on the unit. What is modelled of the game's own rules:
 
-- `select_point` on empty ground, and `select_rect` around nothing, change nothing. A click on an enemy selects it (then no
-  orders are available); shards cannot be selected.
+- `select_point` on empty ground, and `select_rect` around nothing, change nothing. A click on an enemy selects it (then
+  no orders are available); shards cannot be selected.
 - `Attack_screen` on an enemy attacks that one, elsewhere it is attack-move. `Smart_screen` on an enemy attacks it,
   elsewhere it moves. `Move_screen` and `Patrol_screen` always mean the ground.
 - `move_camera` does nothing: the arena fits the screen, and the maps lock the camera.
@@ -64,7 +64,7 @@ def _nearest(
 
 
 def _select_point(units: Units, clicked: Bool[Array, "slots"], mode: Int[Array, ""]) -> Bool[Array, "slots"]:
-    """The selection after a click on a unit (or on none): select, toggle, select all of its type, add all of its type."""
+    """The selection after a click on a unit (or on none) in one of the four modes."""
     own = own_slots(len(units.x))
     mine = units.selected & own
     kind = jnp.sum(jnp.where(clicked, units.kind, 0))

@@ -14,7 +14,6 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from wakesleep.worlds.episode import Player, random_player
@@ -22,12 +21,15 @@ from wakesleep.worlds.starcraft import interface
 from wakesleep.worlds.starcraft.interface import GRID, action
 from wakesleep.worlds.starcraft.orders import own_slots
 from wakesleep.worlds.starcraft.screen import CAMERA_LEFT, CAMERA_TOP, CAMERA_WIDTH, Blocks, blocks_of
-from wakesleep.worlds.starcraft.units import Kind, Order, Units
+from wakesleep.worlds.starcraft.units import NOBODY, Kind, Order, Units
 from wakesleep.worlds.starcraft.waves import State
 from wakesleep.worlds.world import Masked, World
 
 Point = tuple[Float[Array, ""], Float[Array, ""]]
 Action = Int[Array, "6"]
+
+BAIT_DISTANCE = 4.0
+"""How far before the others the bait waits."""
 
 
 def players(world: World, screen: int) -> dict[str, Player]:
@@ -47,7 +49,7 @@ def attack_move(screen: int, state: State, _: Masked, key: Key[Array, ""]) -> Ac
     far = 1.5 / jnp.maximum(jnp.hypot(units.x[enemy] - x, units.y[enemy] - y), 1e-6)
     beyond = units.x[enemy] + far * (units.x[enemy] - x), units.y[enemy] + far * (units.y[enemy] - y)
     waits = jnp.any(mine & (units.order == Order.IDLE) & (units.aim < 0))
-    order = action(interface.ATTACK, screen=_place(*beyond, screen))
+    order = action(interface.ATTACK, screen=place_near(*beyond, screen))
     return _choose([(~jnp.all(units.selected | ~mine), _select_all()), (waits, order)])
 
 
@@ -64,7 +66,8 @@ def focus_fire(screen: int, state: State, _: Masked, key: Key[Array, ""]) -> Act
     distance = jnp.hypot(units.x - x, units.y - y)
     weakest = jnp.argmin(jnp.where(hits, units.life + 0.01 * distance, jnp.inf))
     enemy = _nearest(units, theirs, x, y)
-    place = jnp.where(jnp.any(hits), row[weakest] * GRID + column[weakest], _place(units.x[enemy], units.y[enemy], screen))
+    near = place_near(units.x[enemy], units.y[enemy], screen)
+    place = jnp.where(jnp.any(hits), row[weakest] * GRID + column[weakest], near)
     every = jnp.all(units.selected | ~mine)
     return _choose([(~every, _select_all()), (jnp.any(theirs), action(interface.ATTACK, screen=place))])
 
@@ -80,26 +83,33 @@ def alternate(screen: int, state: State, _: Masked, key: Key[Array, ""]) -> Acti
     taken = jnp.arange(len(present)) == jnp.argmin(jnp.where(present, to_other, jnp.inf))
     contested = taken & (to_other < to_me) & (jnp.sum(present) > 1)
     shard = jnp.argmin(jnp.where(present & ~contested, to_me, jnp.inf))
-    go = action(interface.MOVE, screen=_place(shards.x[shard], shards.y[shard], screen))
+    go = action(interface.MOVE, screen=place_near(shards.x[shard], shards.y[shard], screen))
     blocks = blocks_of(units.x, units.y, units.kind, screen)
     lone = Blocks(*(part[turn] for part in blocks))
     return _choose([(state.steps % 2 == 0, _select_one(lone, screen)), (jnp.any(present), go)])
 
 
 def bait(screen: int, state: State, observation: Masked, key: Key[Array, ""]) -> Action:
-    """Send one Marine after the other into the Banelings until they have all burst, then attack with the rest."""
+    """Send a Marine or two towards the Banelings until the enemies stir, call them back half way, then all attack."""
     units = state.units
     mine, theirs = _sides(units)
     banelings = theirs & (units.kind == Kind.BANELING)
     x, y = _middle(units, banelings)
+    home_x, home_y = _middle(units, mine & ~units.selected)
+    few = (jnp.sum(units.selected & mine) <= 3) & jnp.any(units.selected & mine)
+    sent = jnp.any(mine & (units.order == Order.MOVE))
+    stirred = jnp.any(theirs & (units.aim != NOBODY))
     chosen = _nearest(units, mine, x, y)
-    one_selected = jnp.sum(units.selected & mine) == 1
     block = Blocks(*(part[chosen] for part in blocks_of(units.x, units.y, units.kind, screen)))
+    away = BAIT_DISTANCE / jnp.maximum(jnp.hypot(x - home_x, y - home_y), 1e-6)
+    back = place_near(home_x + away * (x - home_x), home_y + away * (y - home_y), screen)
     return _choose(
         [
             (~jnp.any(banelings), attack_move(screen, state, observation, key)),
-            (jnp.any(mine & (units.order == Order.MOVE)), action(interface.NO_OP)),
-            (one_selected, action(interface.MOVE, screen=_place(x, y, screen))),
+            (stirred & few, action(interface.MOVE, screen=back)),
+            (stirred, attack_move(screen, state, observation, key)),
+            (sent, action(interface.NO_OP)),
+            (few, action(interface.MOVE, screen=place_near(x, y, screen))),
             (jnp.bool_(True), _select_one(block, screen)),
         ]
     )
@@ -141,7 +151,7 @@ def _nearest(units: Units, among: Bool[Array, "slots"], x: Float[Array, ""], y: 
     return jnp.argmin(jnp.where(among, jnp.hypot(units.x - x, units.y - y), jnp.inf))
 
 
-def _place(x: Float[Array, ""], y: Float[Array, ""], screen: int) -> Int[Array, ""]:
+def place_near(x: Float[Array, ""], y: Float[Array, ""], screen: int) -> Int[Array, ""]:
     """The place of the action's grid nearest to a point of the map."""
     scale = screen / CAMERA_WIDTH
     return interface.place_of((x - CAMERA_LEFT) * scale, (CAMERA_TOP - y) * scale, screen)

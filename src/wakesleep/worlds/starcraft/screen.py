@@ -45,9 +45,7 @@ def sides(screen: int) -> np.ndarray:
     return np.maximum(1, np.round(2 * STATISTICS.radius * screen / CAMERA_WIDTH)).astype(np.int32)
 
 
-def blocks_of(
-    x: Float[Array, "units"], y: Float[Array, "units"], kind: Int[Array, "units"], screen: int
-) -> Blocks:
+def blocks_of(x: Float[Array, "units"], y: Float[Array, "units"], kind: Int[Array, "units"], screen: int) -> Blocks:
     """Which pixels units cover."""
     scale = screen / CAMERA_WIDTH
     side = jnp.asarray(sides(screen))[kind]

@@ -5,9 +5,8 @@ the stock minigames. Where the paper leaves a variant open (appendix, "Starcraft
 
 - Two groups: Marines stand in a line in the very middle, each group at a random point of the box on its side. Which
   of Zerglings and Banelings is on which side is drawn anew every wave.
-- Two groups of Zerglings and Banelings, "whenever a group has been defeated": that group returns, with six Marines, and all
-  positions are reset (`by_group`). The other reading, only when both are dead, is `dataclasses.replace(task,
-  by_group=False)`.
+- Two groups of Zerglings and Banelings, "whenever a group has been defeated": that group returns, with six Marines,
+  and all positions are reset (`by_group`). The other reading, only when both are dead: `replace(task, by_group=False)`.
 - Time: after 240 actions (120 seconds) an episode is truncated; the death of the last Marine terminates it.
 """
 
@@ -125,6 +124,11 @@ class StarcraftTask:
     max_steps: int = EPISODE_STEPS
     in_paper: bool = True
     block_steps: int = BLOCK_STEPS
+
+    @property
+    def optimal(self) -> None:
+        """The best mean return is not known."""
+        return None
 
     def world(
         self, screen: int = interface.SCREEN, *, compact: bool = False, marine_slots: int = MARINES

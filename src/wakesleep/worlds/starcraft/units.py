@@ -56,28 +56,43 @@ class Statistics(NamedTuple):
     """1 for units that attack by bursting, and burst when they die."""
 
 
-def _per_kind() -> Statistics:
-    loop = 1 / LOOPS_PER_SECOND
-    inf, roach_missile = np.inf, 18.75 * loop
-    rows = {
-        #                life armour light damage +light period damage-point missile reach scan speed radius sight regen burst
-        Kind.NONE:      (0, 0, 0, 0, 0, 1e9, 0, inf, -9, -9, 0, 0, 0, 0, 0),
-        Kind.MARINE:    (45, 0, 1, 6, 0, 0.8608, 0.05, inf, 5, 5.5, 2.25, 0.375, 9, 0, 0),
-        Kind.ROACH:     (145, 1, 0, 16, 0, 2.0, 0.167, roach_missile, 4, 5, 2.25, 0.5, 9, 0.2734, 0),
-        Kind.ZERGLING:  (35, 0, 1, 5, 0, 0.696, 0.167, inf, 0.1, 5, 2.953, 0.375, 8, 0.2734, 0),
-        Kind.BANELING:  (30, 0, 0, 16, 19, 1e9, 0, inf, 0.25, 5, 2.5, 0.375, 8, 0.2734, 1),
-        Kind.SHARD:     (0, 0, 0, 0, 0, 1e9, 0, inf, -9, -9, 0, 0.5, 0, 0, 0),
-    }  # fmt: skip
-    by_field = Statistics(*np.array([rows[kind] for kind in Kind], np.float32).T)
-    return by_field._replace(
-        period=by_field.period * LOOPS_PER_SECOND,
-        damage_point=by_field.damage_point * LOOPS_PER_SECOND,
-        speed=by_field.speed * loop,
-        regeneration=by_field.regeneration * loop,
+_NOTHING = dict.fromkeys(Statistics._fields, 0.0) | {"period": 1e9, "missile": np.inf, "reach": -9.0, "scan": -9.0}
+_ZERG = {"regeneration": 0.2734, "scan": 5}
+_PER_SECOND = {
+    Kind.MARINE: {
+        "life": 45, "light": 1, "damage": 6, "period": 0.8608, "damage_point": 0.05, "reach": 5, "scan": 5.5,
+        "speed": 2.25, "radius": 0.375, "sight": 9,
+    },
+    Kind.ROACH: _ZERG | {
+        "life": 145, "armour": 1, "damage": 16, "period": 2.0, "damage_point": 0.167, "missile": 18.75, "reach": 4,
+        "speed": 2.25, "radius": 0.5, "sight": 9,
+    },
+    Kind.ZERGLING: _ZERG | {
+        "life": 35, "light": 1, "damage": 5, "period": 0.696, "damage_point": 0.167, "reach": 0.1,
+        "speed": 2.953, "radius": 0.375, "sight": 8,
+    },
+    Kind.BANELING: _ZERG | {
+        "life": 30, "damage": 16, "light_damage": 19, "reach": 0.25, "bursts": 1,
+        "speed": 2.5, "radius": 0.375, "sight": 8,
+    },
+    Kind.SHARD: {"radius": 0.5},
+}  # fmt: skip
+
+
+def _per_loop() -> Statistics:
+    """The table above as arrays by kind, with times in loops."""
+    rows = [_NOTHING | _PER_SECOND.get(kind, {}) for kind in Kind]
+    table = Statistics(**{name: np.array([row[name] for row in rows], np.float32) for name in Statistics._fields})
+    return table._replace(
+        period=table.period * LOOPS_PER_SECOND,
+        damage_point=table.damage_point * LOOPS_PER_SECOND,
+        missile=table.missile / LOOPS_PER_SECOND,
+        speed=table.speed / LOOPS_PER_SECOND,
+        regeneration=table.regeneration / LOOPS_PER_SECOND,
     )
 
 
-STATISTICS = _per_kind()
+STATISTICS = _per_loop()
 """By kind."""
 
 SPLASH_RADIUS = 2.2

@@ -129,7 +129,7 @@ def advance(rules: Rules, state: State, action: Int[Array, "6"], key: Key[Array,
     def tick(number: Int[Array, ""], now: tuple[Units, Bool[Array, "shards"]]) -> tuple[Units, Bool[Array, "shards"]]:
         units, present = now
         units = battle.loop(units, stats, jitter, state.steps * LOOPS_PER_STEP + number)
-        return units, present & ~_near(units, own, state.shards.x, state.shards.y, PICK_UP_RADIUS)
+        return units, present & ~_near_marine(units, state.shards.x, state.shards.y, PICK_UP_RADIUS)
 
     units, present = jax.lax.fori_loop(0, LOOPS_PER_STEP, tick, (units, state.shards.present))
     died = state.units.alive & ~units.alive
@@ -152,17 +152,15 @@ def advance(rules: Rules, state: State, action: Int[Array, "6"], key: Key[Array,
 
 def visible(rules: Rules, units: Units, x: Float[Array, "things"], y: Float[Array, "things"]) -> Bool[Array, "things"]:
     """Which places the player sees: all without fog, else those that a Marine sees."""
-    own = own_slots(len(units.x))
-    return ~rules.fog | _near(units, own, x, y, float(STATISTICS.sight[Kind.MARINE]))
+    return ~rules.fog | _near_marine(units, x, y, float(STATISTICS.sight[Kind.MARINE]))
 
 
-def _near(
-    units: Units, among: np.ndarray, x: Float[Array, "things"], y: Float[Array, "things"], radius: float
+def _near_marine(
+    units: Units, x: Float[Array, "things"], y: Float[Array, "things"], radius: float
 ) -> Bool[Array, "things"]:
-    """Which places have a living one of these units within a radius."""
-    own_x, own_y, alive = units.x[: among.sum()], units.y[: among.sum()], units.alive[: among.sum()]
-    square = jnp.square(own_x[:, None] - x) + jnp.square(own_y[:, None] - y)
-    return jnp.any((square <= radius * radius) & alive[:, None], axis=0)
+    """Which places have a living Marine of the player's within a radius."""
+    own_x, own_y, alive = (of_all[:-ENEMIES, None] for of_all in (units.x, units.y, units.alive))
+    return jnp.any((jnp.square(own_x - x) + jnp.square(own_y - y) <= radius * radius) & alive, axis=0)
 
 
 def _draw(key: Key[Array, ""], slots: int) -> Draws:
@@ -179,7 +177,7 @@ def _halves(bits: UInt32[Array, "places"]) -> Float[Array, "shards tries 2"]:
 
 
 def _within(box: tuple[float, float, float, float], at: Float[Array, "*batch 2"]) -> Float[Array, "*batch 2"]:
-    low, high = np.float32([box[0], box[2]]), np.float32([box[1], box[3]])
+    low, high = np.array([[box[0], box[2]], [box[1], box[3]]], np.float32)
     return low + at * (high - low)
 
 
@@ -227,7 +225,7 @@ def _scatter(rules: Rules, units: Units, draws: Draws) -> Shards:
     """A new set of shards, none of them near to a Marine."""
     places = _within(SHARD_BOX, draws.shards)
     x, y = places[..., 0], places[..., 1]
-    near = _near(units, own_slots(len(units.x)), x.ravel(), y.ravel(), SHARD_CLEARANCE).reshape(x.shape)
+    near = _near_marine(units, x.ravel(), y.ravel(), SHARD_CLEARANCE).reshape(x.shape)
     first = jnp.argmin(near, axis=1)  # the first that is not near
     x, y = (jnp.take_along_axis(at, first[:, None], axis=1)[:, 0] for at in (x, y))
     present = jnp.arange(SHARDS) < rules.shards
