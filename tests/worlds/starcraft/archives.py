@@ -84,11 +84,14 @@ def _enemies(kind):
 def battle_script(kind):
     """A script with the landmarks of a stock battle, and not much else."""
     line = "PointWithOffset(lv_randomPointMarines, 0.0, ((lv_i / 2) * (1 + (ModI(lv_i, 2) * -2))))"
-    start = [*_sides(), _create("Marine", 1, line), *_enemies(kind)]
-    award = {"DefeatRoaches": 5, "DefeatZerglingsAndBanelings": 4}[kind]
+    join = "UnitGroupAdd(gv_marines, UnitLastCreated());"
+    start = [*_sides(), *_loop("D4", 9, _create("Marine", 1, line), join), *_enemies(kind)]
+    award, reward = {"DefeatRoaches": (5, 10), "DefeatZerglingsAndBanelings": (4, 5)}[kind]
+    place = f"UnitSetPosition(UnitGroupUnit(gv_marines, lv_i), {line}, false);"
     wave = [
+        f"PlayerModifyPropertyInt(1, c_playerPropCurriculumScore, c_playerPropOperAdd, {reward});",
         "if ((UnitGroupCount(gv_roaches, c_unitCountAlive) == 0)) {",
-        "    UnitGroupLoopBegin(gv_marines);",
+        "    UnitGroupLoopBegin(UnitGroup(null, c_playerAny, RegionEntireMap(), UnitFilter(0, 0, 0, 0), 0));",
         "    for ( ; !UnitGroupLoopDone() ; UnitGroupLoopStep() ) {",
         '        if ((UnitGetType(UnitGroupLoopCurrent()) == "Marine")) {',
         "            UnitGroupAdd(gv_marines, UnitGroupLoopCurrent());",
@@ -99,8 +102,8 @@ def battle_script(kind):
         "    }",
         "    UnitGroupLoopEnd();",
         *(f"    {line}" for line in _sides()),
-        *(f"    {line}" for line in _loop("C3", award, _create("Marine", 1, "RegionGetCenter(RegionFromId(1))"))),
-        f"    UnitSetPosition(UnitGroupUnit(gv_marines, lv_i), {line}, false);",
+        *(f"    {line}" for line in _loop("C3", award, _create("Marine", 1, "RegionGetCenter(RegionFromId(1))"), join)),
+        *(f"    {line}" for line in _loop("E5", "UnitGroupCount(gv_marines, c_unitCountAlive)", place)),
         *(f"    {line}" for line in _enemies(kind)),
         "}",
         "else {",
@@ -112,7 +115,7 @@ def battle_script(kind):
         [
             "unitgroup gv_marines;",
             "unitgroup gv_roaches;",
-            _function("InitGlobals", "gv_roaches = UnitGroupEmpty();", kind="void"),
+            _function("InitGlobals", "gv_marines = UnitGroupEmpty();", "gv_roaches = UnitGroupEmpty();", kind="void"),
             rule,
             "// Trigger: Init",
             rule,
@@ -123,7 +126,9 @@ def battle_script(kind):
                 "gt_Other_Func",
                 "lv_life = UnitGetPropertyFixed(EventUnit(), c_unitPropLife, c_unitPropCurrent);",
                 "UnitSetPropertyFixed(EventUnit(), c_unitPropLife, lv_life);",
-                "if ((UnitIsAlive(EventUnit()) == true) && (UnitGetOwner(EventUnit()) == 2)) { return true; }",
+                "if ((UnitIsAlive(EventUnit()) == true) && (UnitGetOwner(EventUnit()) == 2)) {",
+                "    return true;",
+                "}",
             ),
         ]
     )

@@ -24,7 +24,7 @@ pytest.importorskip("pysc2", reason="PySC2 is not installed (make starcraft)")
 PYSC2 = compat.load()
 
 from pysc2 import maps as pysc2_maps  # noqa: E402  (PySC2 must be loaded our way first)
-from pysc2.env import environment, mock_sc2_env  # noqa: E402
+from pysc2.env import mock_sc2_env  # noqa: E402
 from pysc2.lib import actions, features, protocol, units  # noqa: E402
 
 from tests.worlds.starcraft.fake_game import MARINE, Plan  # noqa: E402
@@ -320,10 +320,6 @@ def test_tasks_are_registered():
     assert set(MAPS) == set(TASKS)
     assert registry.tasks("starcraft-game") == tuple(f"{name}Game" for name in MAPS)
     assert registry.task_info("DefeatRoaches_twoGame").family == "DefeatRoaches"
-
-
-def test_time_steps_are_as_we_take_them():
-    assert environment.TimeStep(environment.StepType.LAST, 0, 0, None).last()
 
 
 def test_bad_input(folder):

@@ -7,8 +7,9 @@
 for byte as it was stored, and so do the format, the tables and their order. All checksums are verified on the way in,
 so that a damaged archive is refused, and renewed on the way out.
 
-Why not a library: the Python packages on the registries read only, or write only older formats and only on Linux;
-StormLib, which can do it, has to be compiled or come from the system. This needs nothing but the standard library.
+Why not a library: of the packages on PyPI that write, libmpq rewrites an archive in an older format (whether the game
+takes such maps could not be tried) and the others need StormLib compiled. This keeps the format, with the standard
+library alone.
 
 The format, in the order in which it lies in a file: a header; the files, each followed by the MD5 of its every 16 kB;
 the tables HET and BET (names and files, packed by bits); the older tables of hashes and of blocks, which say the same.
