@@ -10,6 +10,7 @@ from tests.worlds.starcraft.archives import battle_script
 from tests.worlds.starcraft.galaxy import BOXES, CENTRE, Map
 from wakesleep.worlds.starcraft import mpq, scripts
 from wakesleep.worlds.starcraft.maps import SCRIPT, Returns, variants
+from wakesleep.worlds.starcraft.tasks import TASKS
 
 STOCK = os.environ.get("WAKESLEEP_STOCK_MAPS")
 needs_stock = pytest.mark.skipif(not STOCK, reason="WAKESLEEP_STOCK_MAPS does not say where the stock maps are")
@@ -126,3 +127,18 @@ def test_the_chat_command_starts_over(source, number):
     game.names["gv_marines"].clear()
     game.names["gt_ResetMap_Func"](False, True)
     assert Counter(unit.kind for unit in game.units if unit.alive) == before
+
+
+@pytest.mark.parametrize(("task", "number"), [("DefeatRoaches_two", 1), ("DefeatZerglingsAndBanelings_two", 2)])
+def test_the_simulator_has_the_same_rules(task, number):
+    rules = TASKS[task]
+    game = play("own", number)
+    groups = [Counter(unit.kind for unit in game.names[name]) for name in ("gv_first", "gv_second")]
+    assert groups == [Counter(kind.name.capitalize() for kind in group) for group in rules.groups]
+    assert len(game.of("Marine")) == rules.marines
+    game.kill(*game.names["gv_first"])
+    assert (len(game.of("Marine")) > rules.marines) == rules.by_group
+    game.kill(*game.names["gv_second"])
+    award = rules.reinforcements * (2 if rules.by_group else 1)
+    assert len(game.of("Marine")) == rules.marines + award
+    assert game.score == rules.kill_reward * sum(map(len, rules.groups))
