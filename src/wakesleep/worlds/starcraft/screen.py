@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Shaped
+from jaxtyping import Array, Bool, Float, Int, Integer, Shaped
 
 from wakesleep.worlds.starcraft import interface
 from wakesleep.worlds.starcraft.units import STATISTICS, Kind
@@ -55,8 +55,8 @@ def blocks_of(x: Float[Array, "units"], y: Float[Array, "units"], kind: Int[Arra
 
 
 def world_of(
-    column: Shaped[AnyArray, ""] | float, row: Shaped[AnyArray, ""] | float, screen: int
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    column: Shaped[AnyArray, "*batch"] | int, row: Shaped[AnyArray, "*batch"] | int, screen: int
+) -> tuple[Float[Array, "*batch"], Float[Array, "*batch"]]:
     """The point of the map at the middle of a pixel."""
     unit = CAMERA_WIDTH / screen
     return jnp.asarray(CAMERA_LEFT + (column + 0.5) * unit), jnp.asarray(CAMERA_TOP - (row + 0.5) * unit)
@@ -71,7 +71,7 @@ def render(
     screen: int,
     *,
     compact: bool,
-) -> Int[Array, "screen screen 3"]:
+) -> Integer[Array, "screen screen 3"]:
     """The layers of `interface.LAYERS` with all units that are shown."""
     sheet = _count(blocks_of(x, y, kind, screen), kind, shown, selected, screen)
     counts = [sheet >> (_BITS * place) & (2**_BITS - 1) for place in range(len(_KINDS) + 1)]

@@ -117,8 +117,8 @@ class StarcraftTask:
     """Groups appear crowded around a point, else in a line."""
     by_group: bool = False
     """A wave comes when one group is dead and brings it back, else when all are."""
-    kill_reward: float = 0
-    loss_reward: float = -1
+    kill_reward: float | int = 0
+    loss_reward: float | int = -1
     shards: int = 0
     fog: bool = False
     max_steps: int = EPISODE_STEPS

@@ -150,7 +150,7 @@ class Units(NamedTuple):
     selected: Bool[Array, "slots"]
 
     @property
-    def alive(self) -> Bool[Array, "slots"]:
+    def alive(self) -> Bool[Array, "*batch slots"]:
         """Which slots hold a living unit."""
         return self.life > 0
 
