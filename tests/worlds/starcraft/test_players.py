@@ -43,10 +43,10 @@ def test_focus_fire_clicks_the_weakest():
 
 
 def test_attack_move_goes_for_the_nearest_enemy_and_lets_marines_fight():
-    world, state, observation = start("DefeatZerglingsAndBanelings_one")
+    world, state, observation = start("DefeatRoaches_one")
     _, units = chosen(world, "attack-move", state, observation)
     assert (units.order[:9] == Order.ATTACK_MOVE).all()
-    foes_x, marines_x = np.asarray(units.x[OWN : OWN + 10]), float(units.x[0])
+    foes_x, marines_x = np.asarray(units.x[OWN : OWN + 4]), float(units.x[0])
     assert (np.sign(np.asarray(units.goal_x[:9]) - marines_x) == np.sign(foes_x.mean() - marines_x)).all()
     assert chosen(world, "attack-move", state._replace(units=units), observation)[0][0] == interface.NO_OP
 
