@@ -1,6 +1,7 @@
 # Everything installs into .venv; nothing else is touched.
 #   make demo    see it work            make test    lint, types, import order, all tests
 #   make bench   measure the speed      make parity  the engine against Farama minigrid, the long run
+#   make starcraft  PySC2, for the real StarCraft II (the game itself: docs/starcraft-game.md)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +9,9 @@ BENCH_VENV := .venv-bench
 SB3_VENV := .venv-sb3
 INSTALL := install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-sb3 lint types bench parity clean install dev
+.PHONY: demo test test-sb3 lint types bench parity clean install dev starcraft
+# PySC2 asks for packages that break it; what it really needs is our extra (pyproject.toml)
+PYSC2 := --no-deps pysc2==4.0.0
 
 install: $(VENV)/.installed
 dev: $(VENV)/.installed-dev
@@ -23,8 +26,14 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/pip $(INSTALL) -e '.[dev]'
+	$(BIN)/pip $(INSTALL) -e '.[dev,starcraft]'
+	$(BIN)/pip $(INSTALL) $(PYSC2)
 	@touch $@
+
+starcraft: install
+	$(BIN)/pip $(INSTALL) -e '.[starcraft]'
+	$(BIN)/pip $(INSTALL) $(PYSC2)
+	$(BIN)/wakesleep starcraft check
 
 demo: install
 	$(BIN)/python -m wakesleep.demo

@@ -10,7 +10,7 @@ def test_all_tasks_are_found():
     assert len(wakesleep.tasks("minigrid")) == 18
     assert len(wakesleep.tasks("minigrid", paper_only=True)) == 10
     assert wakesleep.tasks("minigrid")[:2] == ("SimpleCrossing_S9N1", "SimpleCrossing_S9N2")
-    for name in wakesleep.tasks():
+    for name in set(wakesleep.tasks()) - set(wakesleep.tasks("starcraft-game")):  # those need the game
         wakesleep.make(name)
 
 

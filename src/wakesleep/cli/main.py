@@ -3,34 +3,35 @@
 A user's mistake ends in one sentence on standard error and exit code 2; Ctrl-C in exit code 130.
 """
 
-import enum
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from wakesleep import runtime
 from wakesleep.cli.experts import experts
 from wakesleep.cli.load import load_modules
+from wakesleep.cli.metrics import compare, metrics
 from wakesleep.cli.run import resume, run
+from wakesleep.cli.starcraft import starcraft
 from wakesleep.cli.study import study
 from wakesleep.errors import UserError
+
+if TYPE_CHECKING:
+    from wakesleep.worlds.episode import Player
+    from wakesleep.worlds.world import World
 
 app = tyro.extras.SubcommandApp()
 app.command(experts)
 app.command(run)
 app.command(resume)
 app.command(study)
-
-
-class Player(enum.Enum):
-    """Who plays."""
-
-    random = "random"
-    optimal = "optimal"
+app.command(metrics)
+app.command(compare)
+app.command(starcraft)
 
 
 @app.command
@@ -45,7 +46,7 @@ def tasks(domain: str | None = None, paper: bool = False, load: tuple[str, ...] 
     from wakesleep.worlds import registry
 
     load_modules(load)
-    table = Table("task", "domain", "in the paper", "what to do")
+    table = Table(Column("task", no_wrap=True), "domain", "in the paper", "what to do")  # names are never cut
     for name in registry.tasks(domain, paper_only=paper):
         info = registry.task_info(name)
         table.add_row(info.name, info.domain, "yes" if info.in_paper else "", info.goal)
@@ -56,7 +57,7 @@ def tasks(domain: str | None = None, paper: bool = False, load: tuple[str, ...] 
 def play(
     task: tyro.conf.Positional[str],
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
-    policy: Player = Player.random,
+    policy: str = "random",
     seed: int = 0,
     max_frames: int = 1000,
     load: tuple[str, ...] = (),
@@ -66,7 +67,8 @@ def play(
     Args:
         task: which task; `wakesleep tasks` lists them.
         out: file to write, .gif or .png.
-        policy: random actions, or the fewest actions that succeed (found by search; Minigrid without moving balls).
+        policy: random; in Minigrid (without moving balls) also optimal, the fewest actions that succeed; in StarCraft
+            also the scripts attack-move, focus-fire, alternate and bait.
         seed: of layout and actions.
         max_frames: longest episode to draw.
         load: modules of yours to import first: they register tasks.
@@ -74,8 +76,6 @@ def play(
     import jax
 
     from wakesleep.worlds import episode, registry
-    from wakesleep.worlds.minigrid.solve import shortest_plan
-    from wakesleep.worlds.minigrid.tasks import MinigridWorld
     from wakesleep.worlds.world import HostWorld, compiled_reset
 
     load_modules(load)
@@ -85,17 +85,28 @@ def play(
         raise UserError(f"{task} runs outside JAX and cannot be drawn here")
     key, start_key = jax.random.split(jax.random.key(seed))
     start = compiled_reset(world, start_key)
-    if policy is Player.random:
-        player = episode.random_player(world)
-    elif not isinstance(world, MinigridWorld):
-        raise UserError("only Minigrid tasks can be played optimally")
-    elif (plan := shortest_plan(world, start[0])) is None:
-        raise UserError(f"the layout of {task} with seed {seed} cannot be solved: try another seed")
-    else:
-        player = episode.plan_player(plan)
+    player = _player(policy, world, start[0], f"{task} with seed {seed}")
     played = episode.record(world, player, key, start, max_frames)
     episode.save(list(episode.frames(world, played)), out)
     print(f"{out}: {len(played.actions)} steps, return {played.total_reward:.3f}")
+
+
+def _player(policy: str, world: "World", start: Any, what: str) -> "Player":
+    """Who plays: a name that this world knows."""
+    from wakesleep.worlds import episode
+    from wakesleep.worlds.minigrid.solve import shortest_plan
+    from wakesleep.worlds.minigrid.tasks import MinigridWorld
+
+    known = {"random": episode.random_player(world), **getattr(world, "players", {})}
+    if policy in known:
+        return known[policy]
+    if policy != "optimal" or not isinstance(world, MinigridWorld):
+        optimal = ["optimal"] if isinstance(world, MinigridWorld) else []
+        raise UserError(f"{what} can be played by {', '.join([*known, *optimal])}, not {policy!r}")
+    plan = shortest_plan(world, start)
+    if plan is None:
+        raise UserError(f"{what} cannot be solved: try another seed")
+    return episode.plan_player(plan)
 
 
 def main() -> None:

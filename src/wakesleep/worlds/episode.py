@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from PIL import Image, ImageDraw
 
 from wakesleep.errors import UserError
-from wakesleep.worlds.world import World, compiled_reset, compiled_step
+from wakesleep.worlds.world import Masked, World, compiled_reset, compiled_step
 
-Player = Callable[[Any, jax.Array], Any]
-"""Chooses an action from an observation, given a random key."""
+Player = Callable[[Any, Any, jax.Array], Any]
+"""Chooses an action, given the state (only scripts look at it), the observation and a random key."""
 
 _CAPTION_HEIGHT = 16
 _STRIP_COLUMNS = 8
@@ -35,9 +36,18 @@ class Episode:
 
 
 def random_player(world: World) -> Player:
-    """Any action, all equally likely, whether it is available or not."""
+    """Any action, all equally likely; of a masked world, any that is available."""
     spec = world.action_spec
-    return lambda _, key: jax.random.randint(key, spec.shape, 0, np.reshape(spec.sizes, spec.shape))
+
+    def play(_: Any, observation: Any, key: jax.Array) -> jax.Array:
+        key, first_key = jax.random.split(key)
+        action = jax.random.randint(key, spec.shape, 0, np.reshape(spec.sizes, spec.shape))
+        if not isinstance(observation, Masked):
+            return action
+        first = jax.random.categorical(first_key, jnp.where(observation.available, 0.0, -jnp.inf))
+        return first.astype(action.dtype) if spec.is_single else action.at[0].set(first)
+
+    return play
 
 
 def plan_player(plan: list[int]) -> Player:
@@ -53,7 +63,7 @@ def record(world: World, player: Player, key: jax.Array, start: Any = None, max_
     episode = Episode([state])
     for _ in range(max_steps):
         key, action_key, step_key = jax.random.split(key, 3)
-        action = jax.numpy.asarray(player(timestep.observation, action_key))
+        action = jnp.asarray(player(state, timestep.observation, action_key))
         state, timestep = compiled_step(world, state, action, step_key)
         episode.states.append(state)
         episode.actions.append(np.asarray(action).tolist())
@@ -69,11 +79,12 @@ def frames(world: World, episode: Episode) -> Iterator[Image.Image]:
     if not hasattr(world, "draw"):
         raise UserError(f"{type(world).__name__} cannot be drawn: it has no `draw(state)`")
     names = getattr(world, "action_names", None)
+    words = getattr(world, "describe", names.__getitem__ if names else str)
     for step, state in enumerate(episode.states):
         caption = str(step)
         if step:
             action, reward = episode.actions[step - 1], episode.rewards[step - 1]
-            caption += f"  {names[action] if names else action}" + f"  {reward:+.2f}" * (reward != 0)
+            caption += f"  {words(action)}" + f"  {reward:+.2f}" * (reward != 0)
         yield _captioned(world.draw(state), caption)
 
 

@@ -8,7 +8,7 @@ that does so.
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,6 +18,10 @@ from wakesleep.errors import UserError
 from wakesleep.worlds.gymnasium import JAX_NAMESPACE, WorldEnv
 from wakesleep.worlds.minigrid import farama
 from wakesleep.worlds.minigrid.tasks import TASKS as MINIGRID_TASKS
+from wakesleep.worlds.minigrid.tasks import MinigridTask
+from wakesleep.worlds.starcraft.game import MAPS, GameWorld
+from wakesleep.worlds.starcraft.tasks import TASKS as STARCRAFT_TASKS
+from wakesleep.worlds.starcraft.tasks import StarcraftTask
 from wakesleep.worlds.world import HostWorld, World
 
 
@@ -86,23 +90,38 @@ def make(name: str) -> World | HostWorld:
     return task_info(name).make()
 
 
-def _make_world_env(name: str, render_mode: str | None = None) -> WorldEnv:
-    return WorldEnv(MINIGRID_TASKS[name].world(), render_mode)
+def _make_world_env(task: MinigridTask | StarcraftTask, render_mode: str | None = None) -> WorldEnv:
+    return WorldEnv(task.world(), render_mode)
 
 
 def _register_built_in() -> None:
-    for task in MINIGRID_TASKS.values():
-        register(
-            task.name,
-            task.world,
-            domain="minigrid",
-            goal=task.goal,
-            in_paper=task.in_paper,
-            optimal=task.optimal,
-            block_steps=task.block_steps,
-        )
-        gymnasium.register(f"{JAX_NAMESPACE}/{task.name}", entry_point=partial(_make_world_env, task.name))
+    tables: tuple[tuple[str, Mapping[str, MinigridTask | StarcraftTask]], ...] = (
+        ("minigrid", MINIGRID_TASKS),
+        ("starcraft", STARCRAFT_TASKS),
+    )
+    for domain, table in tables:
+        for task in table.values():
+            register(
+                task.name,
+                task.world,
+                domain=domain,
+                goal=task.goal,
+                in_paper=task.in_paper,
+                optimal=task.optimal,
+                block_steps=task.block_steps,
+            )
+            gymnasium.register(f"{JAX_NAMESPACE}/{task.name}", entry_point=partial(_make_world_env, task))
     farama.register()
+    for name in MAPS:
+        like = STARCRAFT_TASKS[name]
+        register(
+            f"{name}Game",
+            partial(GameWorld, name),
+            domain="starcraft-game",
+            goal=f"{like.goal}; the real game",
+            in_paper=like.in_paper,
+            block_steps=like.block_steps,
+        )
 
 
 _register_built_in()

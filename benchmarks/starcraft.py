@@ -1,0 +1,169 @@
+"""The StarCraft simulator: how fast it is, and how scripted players fare beside what is published of the real game.
+
+    taskset -c 0 python benchmarks/starcraft.py speed
+    python benchmarks/starcraft.py calibrate
+
+Speed: random actions, observations drawn and episodes restarted, everything on one core; the best of many short
+rounds, in time of the processor as well, which other load on the machine disturbs less.
+"""
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from wakesleep import runtime
+from wakesleep.worlds.batch import random_rollout
+from wakesleep.worlds.starcraft import interface
+from wakesleep.worlds.starcraft.players import place_near, returns
+from wakesleep.worlds.starcraft.tasks import EPISODE_STEPS, TASKS, StarcraftTask
+from wakesleep.worlds.starcraft.units import Order
+from wakesleep.worlds.starcraft.waves import State
+from wakesleep.worlds.world import Masked
+
+PAPER_RATE = (35, 46)
+"""Steps per second of the paper's whole training loop: 2 to 2.6 million steps a day and block on an RTX 2080."""
+
+PUBLISHED = {
+    ("CollectMineralShards_nofog", "PySC2's random"): "17 / 35 (SC2LE), 18.5 / 32 (another run)",
+    ("CollectMineralShards_nofog", "random"): "",
+    ("CollectMineralShards_nofog", "alternate"): "113, sd 6 / 125 (script); FullyConv 103 / 134",
+    ("DefeatRoaches_one", "PySC2's random"): "1 / 46 (SC2LE), -4 / 11 (another run)",
+    ("DefeatRoaches_one", "random"): "",
+    ("DefeatRoaches_one", "attack-move"): "",
+    ("DefeatRoaches_one", "focus-fire"): "25, sd 24 / 91 (script); 97 / 345 (another); human 41 / 81",
+    ("DefeatZerglingsAndBanelings_one", "PySC2's random"): "23 / 118 (SC2LE), 18.1 / 72 (another run)",
+    ("DefeatZerglingsAndBanelings_one", "random"): "",
+    ("DefeatZerglingsAndBanelings_one", "attack-move"): "",
+    ("DefeatZerglingsAndBanelings_one", "focus-fire"): "",
+    ("DefeatZerglingsAndBanelings_one", "bait"): "108, sd 41 / 220 (script); FullyConv 62 / 251",
+    ("CollectMineralShards_fog", "random"): "",
+    ("CollectMineralShards_fog", "alternate"): "",
+    ("DefeatRoaches_two", "random"): "",
+    ("DefeatRoaches_two", "attack-move"): "",
+    ("DefeatRoaches_two", "focus-fire"): "",
+    ("DefeatZerglingsAndBanelings_two", "random"): "",
+    ("DefeatZerglingsAndBanelings_two", "attack-move"): "",
+    ("DefeatZerglingsAndBanelings_two, both dead", "random"): "",
+    ("DefeatZerglingsAndBanelings_two, both dead", "attack-move"): "",
+}
+"""Mean / greatest return of the real game by task and player, where there is one."""
+
+app = tyro.extras.SubcommandApp()
+
+
+def pysc2_random(state: State, observation: Masked, key: jax.Array) -> jax.Array:
+    """PySC2's random agent, whose score is published, as nearly as our functions allow.
+
+    It chooses among the sixteen functions that PySC2 offers for Marines, not our thirteen: also select_army, an idle
+    control group, and the four orders on the minimap. Half of its orders are queued: here those wait for an idle unit.
+    """
+    kind_key, part_key, place_key, queue_key = jax.random.split(key, 4)
+    parts = jax.random.randint(part_key, (len(interface.PARTS),), 0, jnp.asarray(interface.ACTION_SPEC.sizes))
+    choice = jax.random.randint(kind_key, (), 0, jnp.where(observation.available[interface.MOVE], 16, 6))
+    orders = (interface.ATTACK, interface.MOVE, interface.PATROL, interface.SMART)
+    selecting = (interface.NO_OP, interface.MOVE_CAMERA, interface.SELECT_POINT, interface.SELECT_RECT, interface.NO_OP)
+    functions = (*selecting, interface.SELECT_RECT, *orders, *orders, interface.HOLD, interface.STOP)
+    chosen = parts.at[0].set(jnp.asarray(functions)[choice])
+    x, y = 64 * jax.random.uniform(place_key, (2,))  # anywhere on the map, which is larger than the arena
+    chosen = jnp.where((choice >= 10) & (choice < 14), chosen.at[1].set(place_near(x, y, interface.SCREEN)), chosen)
+    chosen = jnp.where(choice == 5, interface.action(interface.SELECT_RECT, screen2=interface.GRID**2 - 1), chosen)
+    busy = jnp.any(state.units.selected & state.units.alive & (state.units.order != Order.IDLE))
+    waits = busy & (choice >= 6) & jax.random.bernoulli(queue_key)
+    return jnp.where(waits, interface.action(interface.NO_OP), chosen)
+
+
+def task_of(name: str) -> StarcraftTask:
+    """A task, or the other reading of one."""
+    known, _, other = name.partition(", ")
+    return dataclasses.replace(TASKS[known], by_group=False) if other else TASKS[known]
+
+
+@app.command
+def calibrate(episodes: int = 200, seed: int = 0, task: str = "", player: str = "") -> None:
+    """Play scripted players and print their returns.
+
+    Args:
+        episodes: of each player.
+        seed: of layouts, cooldowns and the random player.
+        task: only tasks whose name contains this.
+        player: only this one.
+    """
+    runtime.set_up()
+    # the same functions for every task: compiled once each
+    players = TASKS["DefeatRoaches_one"].world().players | {"PySC2's random": pysc2_random}
+    run = jax.jit(returns, static_argnums=(1, 3, 4))
+    table = Table(title=f"Returns of {episodes} episodes, 64 x 64 screen, 16 x 16 places")
+    for column in ("task", "player", "mean", "sd", "least", "greatest", "the real game: mean / greatest"):
+        table.add_column(column, justify="right" if column in ("mean", "sd", "least", "greatest") else "left")
+    for (name, who), published in PUBLISHED.items():
+        if task not in name or player not in ("", who):
+            continue
+        result = np.asarray(run(task_of(name).world(), players[who], jax.random.key(seed), episodes, EPISODE_STEPS))
+        numbers = (f"{result.mean():.1f}", f"{result.std():.1f}", f"{result.min():.0f}", f"{result.max():.0f}")
+        table.add_row(name, who, *numbers, published)
+    Console(width=160).print(table)
+
+
+def best_rates(run: Callable[[jax.Array], object], steps: int, seconds: float) -> tuple[float, float]:
+    """Steps per second in the best of many rounds, by the clock and by the processor's time."""
+    best = [0.0, 0.0]
+    start, number = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        key = jax.random.key(number)
+        clock, processor = time.perf_counter(), time.process_time()
+        jax.block_until_ready(run(key))
+        spent = time.perf_counter() - clock, time.process_time() - processor
+        best = [max(rate, steps / each) for rate, each in zip(best, spent, strict=True)]
+        number += 1
+    return best[0], best[1]
+
+
+@app.command
+def speed(seconds: float = 10.0, core: int = 0, num_envs: int = 32, num_steps: int = 60) -> None:
+    """Measure the simulator alone.
+
+    Args:
+        seconds: how long to measure each number.
+        core: which core to run on.
+        num_envs: environments in a batch.
+        num_steps: of a round.
+    """
+    os.sched_setaffinity(0, {core})
+    os.environ[runtime.CACHE_VARIABLE] = ""  # compile times are those of a first run
+    runtime.set_up()
+    table = Table(title=f"Agent steps per second on one core, {num_envs} environments")
+    for column in (
+        "screen",
+        "task",
+        "by the clock",
+        "by the processor",
+        f"times the paper's {PAPER_RATE[1]} to {PAPER_RATE[0]}",
+    ):
+        table.add_column(column, justify="left" if column == "task" else "right")
+    for screen in (64, 32):
+        start = time.perf_counter()
+        rollout = jax.jit(random_rollout, static_argnums=(2, 3, 4))
+        first = TASKS["DefeatRoaches_one"].world(screen)
+        compiled = rollout.lower(first, jax.random.key(0), num_envs, num_steps, num_envs).compile()
+        spent = time.perf_counter() - start
+        for name, task in TASKS.items():
+            world = task.world(screen)
+            clock, processor = best_rates(partial(compiled, world), num_envs * num_steps, seconds)
+            ratios = " to ".join(f"{clock / rate:.0f}" for rate in PAPER_RATE[::-1])
+            table.add_row(str(screen), name, f"{clock:,.0f}", f"{processor:,.0f}", ratios)
+        table.add_section()
+        print(f"compiled for {screen} x {screen}, cold, once for all tasks: {spent:.1f} s")
+    Console(width=130).print(table)
+
+
+if __name__ == "__main__":
+    app.cli()

@@ -1,0 +1,215 @@
+"""One game loop, a sixteenth of a second: attacks land, units die, find targets, strike, and move.
+
+Everything is decided from the positions at the loop's beginning, for both sides alike and at once. All slots are in
+one array, the enemy's last, so that friends and foes are one computation with a mask. Work over pairs is arranged
+[other, unit] and reduced over the first axis.
+
+The game's own code is not public. Its data give the statistics, the random part of the cooldown, the radius in which a
+unit that is hurt calls for help, and the leash. Ours are the rules of `_find_targets` (keep to a target in reach, else
+turn to the nearest) and collision, by pushing apart and sidling round.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from wakesleep.worlds.starcraft.units import NOBODY, SPLASH_RADIUS, Order, Statistics, Units
+
+LEFT, RIGHT, BOTTOM, TOP = 22.0, 44.0, 20.0, 36.0
+"""The arena, in the map's coordinates: x grows to the right, y upwards. Units' centres stay in it."""
+CENTRE = (33.0, 28.0)
+ENEMIES = 16
+"""Slots of the enemy, the last ones; all before them are the player's."""
+MOST_SLOTS = 128
+
+COOLDOWN_JITTER = (-1.0, 2.0)
+"""Loops that a cooldown is longer by, drawn uniformly for each."""
+LEAST_DAMAGE = 0.5
+HELP_RADIUS = 4.0
+"""Friends so near to a unit that is hit turn on the attacker."""
+LEASH = 21.0
+"""How far idle units follow a foe from where they stood."""
+SCAN_PERIOD = 4
+"""Loops between two looks for a target."""
+HOME_RADIUS = 1.0
+"""Idle units farther from their place than this return to it."""
+MOST_PUSH = 0.25
+"""How far others push a unit in a loop."""
+SIDLE = 0.7
+"""How much of a push turns into a step aside for a unit that wants to move."""
+
+_PER_UNIT = 4096  # distances are compared in this fraction of a unit, with the slot in the lowest bits
+_NEVER = np.int32(2**31 - 1)
+
+
+class Pairs(NamedTuple):
+    """What lies between every two units, indexed [other, unit]."""
+
+    dx: Float[Array, "slots slots"]
+    """From the unit to the other."""
+    dy: Float[Array, "slots slots"]
+    distance: Float[Array, "slots slots"]
+    touching: Float[Array, "slots slots"]
+    """Distance at which the two touch."""
+
+
+def loop(units: Units, stats: Statistics, jitter: Float[Array, "slots"], number: Int[Array, ""]) -> Units:
+    """One loop. `jitter` lengthens the cooldown of an attack that begins in it; `number` counts the episode's loops."""
+    pairs = _pairs(units, stats)
+    units, hit_by = _land(units, stats)
+    units = _find_targets(units, stats, pairs, hit_by, number)
+    units, bursts = _strike(units, stats, jitter)
+    units = _burst(units, stats, pairs, bursts)
+    return _move(units, stats, pairs)
+
+
+def _foes(slots: int) -> np.ndarray:
+    """Which pairs are of different sides."""
+    enemy = np.arange(slots) >= slots - ENEMIES
+    return enemy[:, None] != enemy
+
+
+def _pairs(units: Units, stats: Statistics) -> Pairs:
+    dx = units.x[:, None] - units.x
+    dy = units.y[:, None] - units.y
+    return Pairs(dx, dy, jnp.sqrt(dx * dx + dy * dy), stats.radius[:, None] + stats.radius)
+
+
+def _land(units: Units, stats: Statistics) -> tuple[Units, Int[Array, "slots"]]:
+    """Attacks under way hit; who dies before an attack is irrevocable does not finish it. Also who hit each unit."""
+    slots = units.x.shape[0]
+    under_way = (units.strike_on != NOBODY) & (units.alive | (units.windup <= 0))
+    strike_in = units.strike_in - 1
+    lands = under_way & (strike_in <= 0)
+    target = jnp.maximum(units.strike_on, 0)
+    damage = stats.damage + stats.light_damage * stats.light[target] - stats.armour[target]
+    damage = jnp.where(lands, jnp.maximum(damage, LEAST_DAMAGE), 0.0)
+    hurt = jnp.zeros(slots).at[target].add(damage)
+    hit_by = jnp.full(slots, NOBODY).at[target].max(jnp.where(lands, jnp.arange(slots), NOBODY))
+    most = jnp.maximum(units.life, jnp.where(units.alive, stats.life, 0))
+    healed = jnp.where(units.alive, jnp.minimum(units.life + stats.regeneration, most), 0.0)
+    units = units._replace(
+        life=jnp.maximum(healed - hurt, 0.0),
+        cooldown=jnp.maximum(units.cooldown - 1, -1),
+        windup=jnp.maximum(units.windup - 1, 0),
+        strike_on=jnp.where(under_way & ~lands, units.strike_on, NOBODY),
+        strike_in=strike_in,
+    )
+    return units, hit_by
+
+
+def _find_targets(
+    units: Units, stats: Statistics, pairs: Pairs, hit_by: Int[Array, "slots"], number: Int[Array, ""]
+) -> Units:
+    """Whom each unit fights now."""
+    slots = units.x.shape[0]
+    alive, order, foes = units.alive, units.order, _foes(slots)
+    gap = jnp.maximum(pairs.distance - pairs.touching, 0)
+    ranked = (gap * _PER_UNIT).astype(jnp.int32) * MOST_SLOTS + np.arange(slots, dtype=np.int32)[:, None]
+    best = jnp.min(jnp.where(foes & alive[:, None], ranked, _NEVER), axis=0)
+    nearest, nearest_gap = best % MOST_SLOTS, (best // MOST_SLOTS) / _PER_UNIT
+
+    calls = ~foes & (hit_by != NOBODY)[:, None] & (pairs.distance <= HELP_RADIUS)
+    attacker = jnp.max(jnp.where(calls, hit_by[:, None], NOBODY), axis=0)
+    attacker = jnp.where(alive[attacker], attacker, NOBODY)
+
+    aim_alive = (units.aim != NOBODY) & alive[units.aim]
+    in_reach = aim_alive & (_gap_to(units, stats, units.aim) <= stats.reach)
+    at_home = jnp.hypot(units.x - units.goal_x, units.y - units.goal_y) <= LEASH
+    keeps = aim_alive & ((order != Order.IDLE) | at_home)
+    looks = (number + np.arange(slots)) % SCAN_PERIOD == 0
+    finds = looks & (nearest_gap <= jnp.where(order == Order.HOLD, stats.reach, stats.scan))
+    free = jnp.where(in_reach, units.aim, jnp.where(finds, nearest, jnp.where(keeps, units.aim, attacker)))
+    holding = jnp.where(in_reach, units.aim, jnp.where(finds, nearest, NOBODY))
+    done = (order == Order.TARGET) & ~aim_alive
+    aim = jnp.select([order == Order.MOVE, order == Order.HOLD, (order == Order.TARGET) & ~done],
+                     [NOBODY, holding, units.aim], free)  # fmt: skip
+    return _idle_where(units._replace(aim=jnp.where(alive, aim, NOBODY)), done)
+
+
+def _gap_to(units: Units, stats: Statistics, other: Int[Array, "slots"]) -> Float[Array, "slots"]:
+    """Distance from edge to edge to another unit."""
+    return jnp.hypot(units.x[other] - units.x, units.y[other] - units.y) - stats.radius[other] - stats.radius
+
+
+def _idle_where(units: Units, done: Bool[Array, "slots"]) -> Units:
+    """Units that have done what they were told are idle where they are."""
+    return units._replace(
+        order=jnp.where(done, Order.IDLE, units.order),
+        goal_x=jnp.where(done, units.x, units.goal_x),
+        goal_y=jnp.where(done, units.y, units.goal_y),
+    )
+
+
+def _strike(units: Units, stats: Statistics, jitter: Float[Array, "slots"]) -> tuple[Units, Bool[Array, "slots"]]:
+    """Begin attacks on targets in reach. Also who bursts: attacking, or dead since the last loop."""
+    gap = _gap_to(units, stats, units.aim)
+    strikes = (units.aim != NOBODY) & (gap <= stats.reach) & (units.cooldown <= 0) & (units.strike_on == NOBODY)
+    bursts = (stats.bursts > 0) & (strikes | ~units.alive) & (units.cooldown <= 0)
+    throws = strikes & (stats.bursts == 0)
+    units = units._replace(
+        cooldown=jnp.where(strikes | bursts, units.cooldown + stats.period + jitter, units.cooldown),
+        windup=jnp.where(throws, stats.damage_point, units.windup),
+        strike_on=jnp.where(throws, units.aim, units.strike_on),
+        strike_in=jnp.where(throws, stats.damage_point + jnp.maximum(gap, 0) / stats.missile, units.strike_in),
+    )
+    return units, bursts
+
+
+def _burst(units: Units, stats: Statistics, pairs: Pairs, bursts: Bool[Array, "slots"]) -> Units:
+    """Hurt all foes around those that burst, and take these away."""
+    hurt = jnp.sum(
+        jnp.where(
+            _foes(units.x.shape[0]) & bursts[:, None] & (pairs.distance <= SPLASH_RADIUS),
+            jnp.maximum(stats.damage[:, None] + stats.light_damage[:, None] * stats.light - stats.armour, LEAST_DAMAGE),
+            0,
+        ),
+        axis=0,
+    )
+    return units._replace(life=jnp.where(bursts, 0.0, jnp.maximum(units.life - hurt, 0.0)))
+
+
+def _push(units: Units, pairs: Pairs) -> tuple[Float[Array, "slots"], Float[Array, "slots"]]:
+    """How far others that overlap a unit push it: half the overlap each, from the other's centre.
+
+    The sum over others of weight (other - unit) as one small matrix product, several times faster than two sums.
+    """
+    solid = units.alive[:, None] & ~np.eye(len(units.x), dtype=bool)
+    weight = jnp.where(solid, jnp.maximum(pairs.touching - pairs.distance, 0) / (pairs.distance + 1e-3), 0)
+    own_place = 1e-4 * np.arange(len(units.x))  # parts two units in one place
+    x, y = units.x - CENTRE[0] + own_place, units.y - CENTRE[1] + own_place
+    sums = jnp.stack([x, y, jnp.ones_like(x)]) @ weight
+    return 0.5 * (x * sums[2] - sums[0]), 0.5 * (y * sums[2] - sums[1])
+
+
+def _move(units: Units, stats: Statistics, pairs: Pairs) -> Units:
+    """Towards the target or the goal, apart from each other, within the arena."""
+    order, fights = units.order, units.aim != NOBODY
+    towards_x = jnp.where(fights, units.x[units.aim], units.goal_x) - units.x
+    towards_y = jnp.where(fights, units.y[units.aim], units.goal_y) - units.y
+    distance = jnp.hypot(towards_x, towards_y)
+    chases = fights & (_gap_to(units, stats, units.aim) > stats.reach)
+    returns = (order == Order.IDLE) & (distance > HOME_RADIUS)
+    travels = (order == Order.MOVE) | (order == Order.ATTACK_MOVE) | (order == Order.PATROL)
+    walks = (chases | (~fights & (returns | travels))) & (order != Order.HOLD) & (units.windup <= 0)
+    step = jnp.where(walks, jnp.minimum(stats.speed, distance) / jnp.maximum(distance, 1e-6), 0.0)
+
+    push_x, push_y = _push(units, pairs)
+    side = jnp.where(walks, SIDLE, 0.0) * (1 - 2 * (np.arange(len(units.x)) % 2))
+    push_x, push_y = push_x - side * push_y, push_y + side * push_x
+    limit = jnp.minimum(1, MOST_PUSH / jnp.maximum(jnp.hypot(push_x, push_y), 1e-6))
+    x = jnp.clip(units.x + step * towards_x + limit * push_x, LEFT, RIGHT)
+    y = jnp.clip(units.y + step * towards_y + limit * push_y, BOTTOM, TOP)
+    units = units._replace(x=jnp.where(units.alive, x, units.x), y=jnp.where(units.alive, y, units.y))
+
+    there = travels & ~fights & (distance <= units.slack + stats.speed)
+    turns = there & (order == Order.PATROL)
+    units = units._replace(
+        goal_x=jnp.where(turns, units.from_x, units.goal_x),
+        goal_y=jnp.where(turns, units.from_y, units.goal_y),
+        from_x=jnp.where(turns, units.goal_x, units.from_x),
+        from_y=jnp.where(turns, units.goal_y, units.from_y),
+    )
+    return _idle_where(units, there & ~turns)

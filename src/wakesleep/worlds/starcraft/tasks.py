@@ -1,0 +1,225 @@
+"""The paper's six StarCraft II tasks, each a row of data, and the world they share.
+
+A name is minigame and variant: `CollectMineralShards_nofog`, `DefeatRoaches_two`. The variants `nofog` and `one` are
+the stock minigames. Where the paper leaves a variant open (appendix, "Starcraft 2 Task Variants"):
+
+- Two groups: Marines stand in a line in the very middle, each group at a random point of the box on its side. Which
+  of Zerglings and Banelings is on which side is drawn anew every wave.
+- Two groups of Zerglings and Banelings, "whenever a group has been defeated": that group returns, with six Marines,
+  and all positions are reset (`by_group`). The other reading, only when both are dead: `replace(task, by_group=False)`.
+- Time: after 240 actions (120 seconds) an episode is truncated; the death of the last Marine terminates it.
+"""
+
+from dataclasses import dataclass, replace
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Key, Shaped
+
+from wakesleep.errors import UserError
+from wakesleep.worlds.episode import Player
+from wakesleep.worlds.starcraft import interface, waves
+from wakesleep.worlds.starcraft.battle import ENEMIES, MOST_SLOTS
+from wakesleep.worlds.starcraft.draw import TILE, draw
+from wakesleep.worlds.starcraft.orders import available, own_slots
+from wakesleep.worlds.starcraft.players import players
+from wakesleep.worlds.starcraft.screen import render
+from wakesleep.worlds.starcraft.units import SHARDS, Kind
+from wakesleep.worlds.starcraft.waves import Rules, State
+from wakesleep.worlds.world import ActionSpec, Masked, ObservationSpec, TimeStep
+
+MARINES = 32
+"""Slots for Marines, unless a world is made with more or fewer."""
+EPISODE_STEPS = 240
+"""120 seconds of 16 loops, 8 loops an action."""
+BLOCK_STEPS = 2_000_000
+"""Environment steps of the paper's learning blocks."""
+
+
+class StarcraftWorld(eqx.Module):
+    """A StarCraft II task as a world. Its rules are array leaves: every task runs the same compiled program."""
+
+    rules: Rules
+    screen: int = eqx.field(static=True, default=interface.SCREEN)
+    """Pixels each way."""
+    compact: bool = eqx.field(static=True, default=False)
+    """Whether unit types are numbered from 1 to 5 instead of by PySC2's ids."""
+    marines: int = eqx.field(static=True, default=MARINES)
+    """Slots for Marines."""
+
+    @property
+    def observation_spec(self) -> ObservationSpec:
+        """The feature layers; observations are `Masked`."""
+        return interface.observation_spec(self.screen, compact=self.compact)
+
+    @property
+    def action_spec(self) -> ActionSpec:
+        """A function and its arguments."""
+        return interface.ACTION_SPEC
+
+    def reset(self, key: Key[Array, ""]) -> tuple[State, TimeStep]:
+        """Begin an episode."""
+        state = waves.begin(self.rules, key, self.marines)
+        return state, TimeStep(self.observe(state), jnp.float32(0), jnp.bool_(False), jnp.bool_(False))
+
+    def step(self, state: State, action: Shaped[ArrayLike, "6"], key: Key[Array, ""]) -> tuple[State, TimeStep]:
+        """One action and the eight game loops after it. A function that is not available does nothing."""
+        interface.ACTION_SPEC.check(action)
+        chosen = jnp.asarray(action, jnp.int32)
+        state, reward, terminated, truncated = waves.advance(self.rules, state, chosen, key, self.screen)
+        return state, TimeStep(self.observe(state), reward, terminated, truncated)
+
+    def observe(self, state: State) -> Masked:
+        """What the agent sees of a state: a function of the state alone."""
+        units, shards = state.units, state.shards
+        own = own_slots(len(units.x))
+        shown = units.alive & (own | waves.visible(self.rules, units, units.x, units.y))
+        none = jnp.zeros(SHARDS, bool)
+        layers = render(
+            jnp.concatenate([units.x, shards.x]),
+            jnp.concatenate([units.y, shards.y]),
+            jnp.concatenate([units.kind, jnp.full(SHARDS, Kind.SHARD, jnp.int32)]),
+            jnp.concatenate([shown, shards.present & shards.seen]),
+            jnp.concatenate([units.selected, none]),
+            self.screen,
+            compact=self.compact,
+        )
+        return Masked(layers, available(units))
+
+    @property
+    def players(self) -> dict[str, Player]:
+        """Scripted players by name, for `wakesleep play` and calibration."""
+        return players(self, self.screen)
+
+    def draw(self, state: State, tile: int = TILE) -> np.ndarray:
+        """A picture of the state, `tile` pixels a unit of length."""
+        return draw(self.rules, state, tile)
+
+    def describe(self, action: list[int]) -> str:
+        """An action in words, for pictures."""
+        return interface.describe(action)
+
+
+@dataclass(frozen=True)
+class StarcraftTask:
+    """One row of the task table. `dataclasses.replace` makes variants of it, `world` the world."""
+
+    name: str
+    goal: str
+    """What the agent has to do, in a few words."""
+    marines: int
+    groups: tuple[tuple[Kind, ...], ...] = ()
+    """The enemies, in one or two groups."""
+    reinforcements: int = 0
+    """Marines that come with every wave."""
+    clustered: bool = False
+    """Groups appear crowded around a point, else in a line."""
+    by_group: bool = False
+    """A wave comes when one group is dead and brings it back, else when all are."""
+    kill_reward: float | int = 0
+    loss_reward: float | int = -1
+    shards: int = 0
+    fog: bool = False
+    max_steps: int = EPISODE_STEPS
+    in_paper: bool = True
+    block_steps: int = BLOCK_STEPS
+
+    @property
+    def optimal(self) -> None:
+        """The best mean return is not known."""
+        return None
+
+    def world(
+        self, screen: int = interface.SCREEN, *, compact: bool = False, marine_slots: int = MARINES
+    ) -> StarcraftWorld:
+        """The task as a world."""
+        interface.check_screen(screen)
+        self._check(marine_slots)
+        kinds = [kind for group in self.groups for kind in group]
+        spare = [0] * (ENEMIES - len(kinds))
+        offsets = [_cluster(len(group)) if self.clustered else _line(len(group)) for group in self.groups]
+        places = np.concatenate([*offsets, np.zeros((len(spare), 2))]).astype(np.float32)
+        numbers = [number for number, group in enumerate(self.groups) for _ in group]
+        rules = Rules(
+            marines=jnp.int32(self.marines),
+            reinforcements=jnp.int32(self.reinforcements),
+            enemy_kind=jnp.asarray([*kinds, *spare], jnp.int32),
+            enemy_group=jnp.asarray([*numbers, *spare], jnp.int32),
+            enemy_x=jnp.asarray(places[:, 0]),
+            enemy_y=jnp.asarray(places[:, 1]),
+            centred=jnp.bool_(len(self.groups) > 1),
+            by_group=jnp.bool_(self.by_group),
+            shards=jnp.int32(self.shards),
+            kill_reward=jnp.float32(self.kill_reward),
+            loss_reward=jnp.float32(self.loss_reward),
+            shard_reward=jnp.float32(1),
+            fog=jnp.bool_(self.fog),
+            max_steps=jnp.int32(self.max_steps),
+        )
+        return StarcraftWorld(rules, screen, compact, marine_slots)
+
+    def _check(self, marine_slots: int) -> None:
+        """Refuse a task that the simulator has no room for."""
+        if not 1 <= self.marines <= marine_slots:
+            raise UserError(f"{self.name}: there are slots for 1 to {marine_slots} Marines, not {self.marines}")
+        if marine_slots > MOST_SLOTS - ENEMIES:
+            raise UserError(f"{self.name}: a world has at most {MOST_SLOTS - ENEMIES} slots for Marines")
+        if len(self.groups) > waves.GROUPS or sum(map(len, self.groups)) > ENEMIES:
+            raise UserError(f"{self.name}: enemies come in at most {waves.GROUPS} groups, {ENEMIES} in all")
+        if not set(sum(self.groups, ())) <= {Kind.MARINE, Kind.ROACH, Kind.ZERGLING, Kind.BANELING}:
+            raise UserError(f"{self.name}: enemies are Marines, Roaches, Zerglings or Banelings")
+        if not 0 <= self.shards <= SHARDS:
+            raise UserError(f"{self.name}: there can be 0 to {SHARDS} shards, not {self.shards}")
+
+
+def _line(count: int) -> np.ndarray:
+    """Offsets of a vertical line with one unit between neighbours, about its middle."""
+    rank = np.arange(count)
+    offset = (rank + 1) // 2 * np.where(rank % 2 == 1, 1, -1) if count % 2 else (rank // 2 + 0.5) * (1 - 2 * (rank % 2))
+    return np.stack([np.zeros(count), offset], axis=-1)
+
+
+def _cluster(count: int) -> np.ndarray:
+    """Offsets of units that were put on one point and made room: a disc of close neighbours."""
+    side = np.arange(-4, 5)
+    column, row = np.meshgrid(side, side)
+    lattice = np.stack([(column + row / 2).ravel(), (row * np.sqrt(3) / 2).ravel()], axis=-1)
+    order = np.lexsort((np.arctan2(lattice[:, 1], lattice[:, 0]), np.hypot(*lattice.T).round(6)))
+    return 0.8 * lattice[order][:count]
+
+
+_COLLECT = StarcraftTask(
+    "CollectMineralShards_nofog", "collect mineral shards with two Marines", marines=2, shards=20, loss_reward=0
+)
+_ROACHES = StarcraftTask(
+    "DefeatRoaches_one", "9 Marines defeat 4 Roaches, again and again", marines=9, groups=((Kind.ROACH,) * 4,),
+    reinforcements=5, kill_reward=10,
+)  # fmt: skip
+_ZERGLINGS = StarcraftTask(
+    "DefeatZerglingsAndBanelings_one", "9 Marines defeat 6 Zerglings and 4 Banelings, again and again", marines=9,
+    groups=((Kind.ZERGLING,) * 6 + (Kind.BANELING,) * 4,), reinforcements=4, clustered=True, kill_reward=5,
+)  # fmt: skip
+
+TASKS = {
+    task.name: task
+    for task in (
+        _COLLECT,
+        replace(
+            _COLLECT, name="CollectMineralShards_fog", fog=True,
+            goal="collect mineral shards with two Marines, seeing only what they see",
+        ),
+        _ROACHES,
+        replace(
+            _ROACHES, name="DefeatRoaches_two", groups=((Kind.ROACH,) * 3,) * 2, reinforcements=7,
+            goal="9 Marines between two groups of 3 Roaches defeat them, again and again",
+        ),
+        _ZERGLINGS,
+        replace(
+            _ZERGLINGS, name="DefeatZerglingsAndBanelings_two",
+            groups=((Kind.ZERGLING,) * 9, (Kind.BANELING,) * 6), reinforcements=6, by_group=True,
+            goal="9 Marines between 9 Zerglings and 6 Banelings defeat them, again and again",
+        ),
+    )
+}  # fmt: skip
+"""All tasks by name."""
