@@ -71,7 +71,7 @@ def test_every_architecture_imitates_on_maps(kind):
     buffer, none = wake_buffer(*SPECS, 1000).add(pairs), random_replay(*SPECS, 64)
     sleep = SleepConfig(1200, 32, weights=LossWeights(3.0, 1.0, 0.03), learning_rate=2e-3)
     slept, curves = consolidate(model, buffer, none, jax.random.key(2), sleep, first=True)
-    assert curves.experience.reconstruction[-1] < 0.6 * curves.experience.reconstruction[0]
+    assert curves.experience.reconstruction[-1] < 0.8 * curves.experience.reconstruction[0]
     logits = slept(pairs.observation)
     right = np.asarray(jnp.argmax(logits[:, 2:18], axis=-1) == pairs.label[:, 1]).mean()
     chance = 1 / 16

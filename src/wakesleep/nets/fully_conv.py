@@ -97,11 +97,13 @@ class ConvExtractor(eqx.Module):
 
     def __call__(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
         """Features, any leading axes."""
-        batch, embeddings, parts = inputs.shape[:-1], iter(self.embeddings), []
-        layers = self.encoder.split(inputs.reshape(-1, inputs.shape[-1]))
-        for count, part in zip(self.encoder.categories, layers, strict=True):
-            parts.append(_embed(next(embeddings), part) if count else part)
-        image = jnp.concatenate(parts, axis=-1)
+        batch, layers = inputs.shape[:-1], self.encoder.split(inputs.reshape(-1, inputs.shape[-1]))
+        by_kind = [
+            [layer for layer, count in zip(layers, self.encoder.categories, strict=True) if bool(count) == categorical]
+            for categorical in (False, True)
+        ]
+        embedded = [_embed(*pair) for pair in zip(self.embeddings, by_kind[True], strict=True)]
+        image = jnp.concatenate([*by_kind[False], *embedded], axis=-1)
         for convolution in self.convolutions:
             image = jax.nn.relu(convolution(image))
         features = image.reshape(*batch, -1)
