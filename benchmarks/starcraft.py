@@ -30,7 +30,7 @@ from wakesleep.worlds.starcraft.waves import State
 from wakesleep.worlds.world import Masked
 
 PAPER_RATE = (35, 46)
-"""Steps per second of the paper's whole training loop: 2 to 2.6 million steps a day and block on an RTX 2080."""
+"""Steps per second of the paper's whole loop: a condensed lifetime, 12 million steps, in 3 to 4 days on an RTX 2080."""
 
 PUBLISHED = {
     ("CollectMineralShards_nofog", "PySC2's random"): "17 / 35 (SC2LE), 18.5 / 32 (another run)",
@@ -110,6 +110,7 @@ def calibrate(episodes: int = 200, seed: int = 0, task: str = "", player: str = 
         result = np.asarray(run(task_of(name).world(), players[who], jax.random.key(seed), episodes, EPISODE_STEPS))
         numbers = (f"{result.mean():.1f}", f"{result.std():.1f}", f"{result.min():.0f}", f"{result.max():.0f}")
         table.add_row(name, who, *numbers, published)
+        print(name, who, *numbers, flush=True)  # a long run shows what it has
     Console(width=160).print(table)
 
 

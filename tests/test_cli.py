@@ -38,9 +38,22 @@ def test_play_optimal_strip(monkeypatch, capsys, tmp_path):
     assert (picture == [0, 255, 0]).all(-1).any()  # the goal is green
 
 
+def test_play_a_battle(monkeypatch, capsys, tmp_path):
+    out = tmp_path / "battle.png"
+    run(monkeypatch, "play", "DefeatRoaches_one", "--policy", "attack-move", "--max-frames", 2, "--out", out)
+    assert "2 steps, return 0.000" in capsys.readouterr().out
+    assert Image.open(out).size == (3 * 519, 387 + 16)
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
+        (
+            ("DefeatRoaches_one", "--policy", "optimal", "--out", "x.gif"),
+            "random, attack-move, focus-fire, alternate, bait",
+        ),
+        (("DoorKey_S5", "--policy", "bait", "--out", "x.gif"), "random, optimal, not 'bait'"),
+        (("DefeatRoaches_three", "--out", "x.gif"), "DefeatRoaches has DefeatRoaches_one, DefeatRoaches_two"),
         (("DoorKey_S9", "--out", "x.gif"), "DoorKey has DoorKey_S5"),
         (("DoorKey_S5", "--out", "x.mp4"), ".gif or .png"),
         (("DoorKey_S5", "--out", "nowhere/x.gif"), "no folder nowhere"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
+from rich.table import Column, Table
 
 from wakesleep.cli.load import load_modules
 from wakesleep.errors import UserError
@@ -143,7 +143,7 @@ def _table(experts: "list[Expert]") -> Table:
     from wakesleep.worlds import registry
 
     table = Table(
-        "task",
+        Column("task", no_wrap=True),
         "experts",
         "return",
         "optimal",

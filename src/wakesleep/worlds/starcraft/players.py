@@ -45,7 +45,7 @@ def attack_move(screen: int, state: State, _: Masked, key: Key[Array, ""]) -> Ac
     mine, theirs = _sides(units)
     x, y = _middle(units, mine)
     enemy = _nearest(units, theirs, x, y)
-    # a little beyond it, so that the click is on the ground: on the enemy it would be an order to attack that one
+    # a little beyond it: on the enemy itself the click would be an order to attack that one (in a crowd it may be)
     far = 1.5 / jnp.maximum(jnp.hypot(units.x[enemy] - x, units.y[enemy] - y), 1e-6)
     beyond = units.x[enemy] + far * (units.x[enemy] - x), units.y[enemy] + far * (units.y[enemy] - y)
     waits = jnp.any(mine & (units.order == Order.IDLE) & (units.aim < 0))

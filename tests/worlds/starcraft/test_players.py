@@ -1,0 +1,79 @@
+"""Scripted players do what they say, and agents learn in the same world."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from wakesleep.nets.fully_conv import FullyConv
+from wakesleep.wake.learner import train
+from wakesleep.wake.rollout import start_life
+from wakesleep.wake.vtrace import VTrace, VTraceConfig
+from wakesleep.worlds.starcraft import interface
+from wakesleep.worlds.starcraft.orders import command
+from wakesleep.worlds.starcraft.players import returns
+from wakesleep.worlds.starcraft.tasks import TASKS
+from wakesleep.worlds.starcraft.units import Order
+from wakesleep.worlds.world import compiled_reset
+
+OWN = 32
+
+
+def start(name, seed=0):
+    world = TASKS[name].world()
+    state, timestep = compiled_reset(world, jax.random.key(seed))
+    return world, state, timestep.observation
+
+
+def chosen(world, player, state, observation):
+    action = jax.jit(world.players[player])(state, observation, jax.random.key(0))
+    return [int(part) for part in action], jax.jit(command, static_argnums=2)(state.units, action, 64)
+
+
+def test_focus_fire_clicks_the_weakest():
+    world, state, observation = start("DefeatRoaches_one")
+    found = []
+    for weak in range(OWN, OWN + 4):
+        wounded = state._replace(units=state.units._replace(life=state.units.life.at[weak].set(30.0)))
+        action, units = chosen(world, "focus-fire", wounded, observation)
+        assert action[0] == interface.ATTACK
+        if int(units.order[0]) == Order.TARGET:
+            found.append(int(units.aim[0]) == weak)
+    assert found.count(True) >= 2  # the grid misses some units, then it takes the next
+
+
+def test_attack_move_goes_for_the_nearest_enemy_and_lets_marines_fight():
+    world, state, observation = start("DefeatRoaches_one")
+    _, units = chosen(world, "attack-move", state, observation)
+    assert (units.order[:9] == Order.ATTACK_MOVE).all()
+    foes_x, marines_x = np.asarray(units.x[OWN : OWN + 4]), float(units.x[0])
+    assert (np.sign(np.asarray(units.goal_x[:9]) - marines_x) == np.sign(foes_x.mean() - marines_x)).all()
+    assert chosen(world, "attack-move", state._replace(units=units), observation)[0][0] == interface.NO_OP
+
+
+def test_bait_selects_few_and_sends_them():
+    world, state, observation = start("DefeatZerglingsAndBanelings_one")
+    _, units = chosen(world, "bait", state, observation)
+    assert 1 <= int(units.selected.sum()) <= 3
+    _, units = chosen(world, "bait", state._replace(units=units), observation)
+    assert 1 <= int((units.order == Order.MOVE).sum()) <= 3
+
+
+def test_alternating_marines_collect():
+    world = TASKS["CollectMineralShards_nofog"].world()
+    result = jax.jit(returns, static_argnums=(1, 3, 4))(world, world.players["alternate"], jax.random.key(0), 8, 60)
+    assert 20 < float(result.mean()) < 45  # a quarter of an episode
+
+
+def test_vtrace_with_the_papers_network_runs():
+    world = TASKS["DefeatRoaches_one"].world(32, compact=True)
+    network = FullyConv(interface.CATEGORICAL, interface.PLACES, channels=(4, 4, 4), hidden=16)
+    config = VTraceConfig(num_envs=4, num_steps=4, network=network)
+    learner = VTrace(world.observation_spec, world.action_spec, config)
+    state, life = learner.init(jax.random.key(0)), start_life(world, jax.random.key(1), 4)
+    after, _, progress = train(learner, state, world, life, jax.random.key(2), 3, 3)
+    assert all(np.isfinite(term).all() for term in progress.terms.values())
+    moved = jax.tree.map(
+        lambda a, b: jnp.any(a != b), *(eqx.filter(one.networks, eqx.is_array) for one in (state, after))
+    )
+    assert any(map(bool, jax.tree.leaves(moved)))
