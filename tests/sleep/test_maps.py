@@ -69,7 +69,7 @@ def test_every_architecture_imitates_on_maps(kind):
     model, pairs = config.make(*SPECS, jax.random.key(1)), pairs_of(1000)
     assert isinstance(model, SleepModel)
     buffer, none = wake_buffer(*SPECS, 1000).add(pairs), random_replay(*SPECS, 64)
-    sleep = SleepConfig(1200, 32, weights=LossWeights(3.0, 1.0, 0.03), learning_rate=2e-3)
+    sleep = SleepConfig(800, 32, weights=LossWeights(3.0, 1.0, 0.03), learning_rate=2e-3)
     slept, curves = consolidate(model, buffer, none, jax.random.key(2), sleep, first=True)
     assert curves.experience.reconstruction[-1] < 0.8 * curves.experience.reconstruction[0]
     logits = slept(pairs.observation)
