@@ -148,12 +148,15 @@ def test_steps_to_a_part_of_the_peak_by_hand(tmp_path):
 
 
 def test_learners_as_data_and_by_name():
-    for config in (*PRESETS.values(), VTraceConfig(num_steps=7, network=FullyConv((0,), ("screen",)))):
+    known = [config for presets in PRESETS.values() for config in presets.values()]
+    for config in (*known, VTraceConfig(num_steps=7, network=FullyConv((0,), ("screen",)))):
         assert config_from_json(json.loads(json.dumps(config_to_json(config)))) == config
     spec = wakesleep.make("DoorKey_S5")
     assert make_learner(SMALL, spec.observation_spec, spec.action_spec).config is SMALL
     with pytest.raises(UserError, match="there are paper, fast, vtrace"):
         preset("quick")
+    with pytest.raises(UserError, match="no preset for starcraft is called 'vtrace'"):
+        preset("vtrace", "starcraft")
     with pytest.raises(UserError, match="not a learner's settings"):
         config_from_json({"algorithm": "dqn"})
 

@@ -12,23 +12,55 @@ from wakesleep.agents.baselines import LearnerAgent, RandomAgent
 from wakesleep.agents.settings import change
 from wakesleep.agents.wake_sleep import WakeSleepAgent, WakeSleepConfig
 from wakesleep.errors import UserError
-from wakesleep.sleep.architectures import Architecture
-from wakesleep.wake.ppo import FAST, PAPER
+from wakesleep.sleep.architectures import Architecture, ModelConfig
+from wakesleep.sleep.consolidate import SleepConfig
+from wakesleep.sleep.model import LossWeights
+from wakesleep.wake.ppo import FAST
+from wakesleep.wake.presets import family_of
+from wakesleep.wake.presets import preset as preset_of
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
+PRESETS = ("paper", "fast")
 Maker = Callable[[ObservationSpec, ActionSpec, Any], Agent]
 """Makes an agent of what it will see, what it can do, and its settings."""
 
-WAKE_SLEEP: dict[str, WakeSleepConfig] = {
-    "paper": WakeSleepConfig(),
-    "fast": replace(
-        WakeSleepConfig(),
-        learner=FAST,
-        model=replace(WakeSleepConfig().model, network=FAST.network, categorical=True),
-        sleep=replace(WakeSleepConfig().sleep, iterations=4_000),
-    ),
+_MINIGRID = WakeSleepConfig()
+_STARCRAFT = WakeSleepConfig(
+    learner=preset_of("paper", "starcraft"),
+    model=ModelConfig(network=preset_of("paper", "starcraft").network),
+    sleep=SleepConfig(iterations=4_500, batch_size=64, weights=LossWeights(50.0, 200.0, 5.0)),
+    sleeps_per_block=2,
+    buffer_size=10_000,
+    kept_per_sleep=96,
+    logits_as_labels=True,
+    advice=0.8,
+    advice_steps=1_000_000_000,  # the share of the time decides
+    copy_weights=True,
+)
+_SMALL = preset_of("fast", "starcraft")
+
+WAKE_SLEEP: dict[str, dict[str, WakeSleepConfig]] = {
+    "minigrid": {
+        "paper": _MINIGRID,
+        "fast": replace(
+            _MINIGRID,
+            learner=FAST,
+            model=replace(_MINIGRID.model, network=FAST.network, categorical=True),
+            sleep=replace(_MINIGRID.sleep, iterations=4_000),
+        ),
+    },
+    "starcraft": {
+        "paper": _STARCRAFT,
+        "fast": replace(
+            _STARCRAFT,
+            learner=_SMALL,
+            model=replace(_STARCRAFT.model, network=_SMALL.network, channels=16),
+            sleep=replace(_STARCRAFT.sleep, iterations=1_500, batch_size=32),
+            buffer_size=5_000,
+        ),
+    },
 }
-"""Hidden replay with all three replays, for Minigrid; the others differ from it in a setting or two."""
+"""Hidden replay with all three replays, by domain and preset; the other agents differ from it in some settings."""
 
 _DIFFERENCES: dict[str, dict[str, Any]] = {
     "hidden": {},
@@ -38,6 +70,15 @@ _DIFFERENCES: dict[str, dict[str, Any]] = {
     "two-headed": {"model.architecture": Architecture.TWO_HEADED.value},
     "sequential": {"model.architecture": Architecture.SEQUENTIAL.value},
 }
+_OBSERVED = {"sleeps_per_block": 3, "sleep.random": False, "model.network.normalise": False,
+             "learner.network.normalise": False}  # fmt: skip
+_WEIGHTS = {"sleep.weights.imitation": 30.0, "sleep.weights.reconstruction": 1.0, "sleep.weights.kl": 2.0}
+_IN_STARCRAFT: dict[str, dict[str, Any]] = {
+    "two-headed": {**_OBSERVED, **_WEIGHTS},
+    "sequential": {**_OBSERVED, **_WEIGHTS, "sleep.weights.imitation": 50.0, "sleep.weights.kl": 3.0,
+                   "copy_weights": False},
+}  # fmt: skip
+"""What the paper has besides for the architectures that dream observations, in StarCraft II."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +86,9 @@ class Entry:
     """An agent that can be asked for by name."""
 
     make: Maker
-    configs: Mapping[str, Any]
-    """Its settings by the preset's name; those of `any` serve every preset."""
+    configs: Mapping[str, Mapping[str, Any]] | None
+    """Its settings by domain and preset; None: it has `config` everywhere."""
+    config: Any = None
 
 
 def _learner(observation: ObservationSpec, action: ActionSpec, config: Any) -> Agent:
@@ -62,15 +104,22 @@ def _chance(observation: ObservationSpec, action: ActionSpec, config: Any) -> Ag
     return RandomAgent(observation, action)
 
 
-_LEARNERS = {"paper": PAPER, "fast": FAST}
+def _wake_sleep_configs(name: str) -> dict[str, dict[str, WakeSleepConfig]]:
+    changes = {"minigrid": _DIFFERENCES[name], "starcraft": {**_DIFFERENCES[name], **_IN_STARCRAFT.get(name, {})}}
+    return {
+        domain: {preset: change(config, changes[domain]) for preset, config in presets.items()}
+        for domain, presets in WAKE_SLEEP.items()
+    }
+
+
+_LEARNERS = {
+    domain: {preset: config.learner for preset, config in presets.items()} for domain, presets in WAKE_SLEEP.items()
+}
 _AGENTS: dict[str, Entry] = {
-    "random": Entry(_chance, {"any": None}),
+    "random": Entry(_chance, None),
     "baseline": Entry(_learner, _LEARNERS),
     "expert": Entry(_expert, _LEARNERS),
-    **{
-        name: Entry(WakeSleepAgent, {size: change(config, differences) for size, config in WAKE_SLEEP.items()})
-        for name, differences in _DIFFERENCES.items()
-    },
+    **{name: Entry(WakeSleepAgent, _wake_sleep_configs(name)) for name in _DIFFERENCES},
 }
 
 
@@ -83,17 +132,20 @@ def register_agent(name: str, make: Maker, config: Any = None) -> None:
     """Give an agent of your own a name. `config`, a frozen dataclass, holds its settings, the same in every preset."""
     if name in _AGENTS:
         raise UserError(f"there is already an agent called {name!r}")
-    _AGENTS[name] = Entry(make, {"any": config})
+    _AGENTS[name] = Entry(make, None, config)
 
 
-def agent_config(name: str, preset: str = "paper", changes: Mapping[str, Any] | None = None) -> Any:
-    """The settings of the named agent."""
+def agent_config(
+    name: str, preset: str = "paper", changes: Mapping[str, Any] | None = None, domain: str = "minigrid"
+) -> Any:
+    """The settings of the named agent in a domain; domains of your own have Minigrid's."""
     if name not in _AGENTS:
         raise UserError(f"no agent is called {name!r}: there are {', '.join(_AGENTS)}")
-    if preset not in WAKE_SLEEP:
-        raise UserError(f"no preset is called {preset!r}: there are {', '.join(WAKE_SLEEP)}")
-    configs = _AGENTS[name].configs
-    return change(configs.get(preset, configs.get("any")), changes or {})
+    if preset not in PRESETS:
+        raise UserError(f"no preset is called {preset!r}: there are {', '.join(PRESETS)}")
+    entry = _AGENTS[name]
+    config = entry.config if entry.configs is None else entry.configs[family_of(domain)][preset]
+    return change(config, changes or {})
 
 
 def make_agent(name: str, observation: ObservationSpec, action: ActionSpec, config: Any) -> Agent:

@@ -31,7 +31,8 @@ class Train:
     seeds: int = 1
     """How many of each task: seeds 0, 1, ..."""
     preset: str = "fast"
-    """Learner: paper (PPO with the paper's settings), fast (PPO tuned for reliability), vtrace."""
+    """Learner. Minigrid: paper (PPO with the paper's settings), fast (PPO tuned for reliability), vtrace; StarCraft II
+    (V-trace): paper, fast."""
     jobs: int = 0
     """How many at a time, one core each; 0: one for every core."""
     load: tuple[str, ...] = ()
@@ -48,9 +49,12 @@ class Train:
         if self.seeds < 1:
             raise UserError(f"there must be at least one seed, not {self.seeds}")
         known = registry.tasks(self.domain, paper_only=self.domain == "minigrid")
+        if not known and not self.tasks:
+            raise UserError(f"there are no tasks of a domain {self.domain!r}: see `wakesleep tasks`")
         tasks = tuple(registry.task_info(name).name for name in self.tasks) or known
         workers = self.jobs or default_workers()
-        train_experts(self.out, tasks, range(self.seeds), preset(self.preset), self.steps, workers, self.load)
+        config = preset(self.preset, registry.task_info(tasks[0]).domain)
+        train_experts(self.out, tasks, range(self.seeds), config, self.steps, workers, self.load)
         Console().print(f"Experts are in {self.out}. See them: wakesleep experts show {self.out}")
 
 

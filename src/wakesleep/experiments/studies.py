@@ -29,6 +29,7 @@ from wakesleep.syllabus.scenarios import block_steps
 from wakesleep.wake.evaluate import play_out
 from wakesleep.wake.experts import load_expert, load_experts, world_of
 from wakesleep.wake.rollout import collect, start_life
+from wakesleep.worlds import registry
 from wakesleep.worlds.batch import draw_starts
 
 EPISODES = 100
@@ -55,7 +56,8 @@ def distil_expert(
     folder: Path, architecture: str, repeat: int, preset: str, changes: dict[str, Any], file: Path, report: Report
 ) -> str:
     """The wake buffer's worth of what the expert does, one sleep on it, and 100 episodes of both."""
-    expert, config = load_expert(folder), agent_config(architecture, preset, changes)
+    expert = load_expert(folder)
+    config = agent_config(architecture, preset, changes, registry.task_info(expert.task).domain)
     world = world_of(expert.task)
     specs = world.observation_spec, world.action_spec
     keys = jax.random.split(jax.random.fold_in(jax.random.key(expert.seed), repeat), 7)
@@ -101,7 +103,7 @@ def follow_task(
 
     As in the paper's figure the learner is not reset, and there is neither advice nor random replay.
     """
-    config = agent_config(architecture, preset)
+    config = agent_config(architecture, preset, domain=registry.task_info(task).domain)
     config = replace(config, reset_at_waking=False, advice=0.0, sleep=replace(config.sleep, random=False))
     world, key = world_of(task), jax.random.key(seed)
     agent = WakeSleepAgent(world.observation_spec, world.action_spec, change(config, changes))

@@ -12,6 +12,7 @@ from wakesleep.jobs import Report
 from wakesleep.lifetime.life import Lifetime
 from wakesleep.syllabus.syllabus import LearningBlock, Syllabus
 from wakesleep.wake.experts import world_of
+from wakesleep.worlds import registry
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,17 @@ class LifetimeSpec:
     changes: dict[str, Any] = field(default_factory=dict)
     """Settings of the agent that differ from the preset, by name (`sleep.iterations`)."""
 
+    @property
+    def config(self) -> Any:
+        """The agent's settings."""
+        domain = registry.task_info(self.syllabus.tasks[0]).domain
+        return agent_config(self.agent, self.preset, self.changes, domain)
+
     def to_json(self) -> dict[str, Any]:
         """As plain data; with all the agent's settings, for those who read it later."""
         syllabus = asdict(self.syllabus)
         syllabus["tasks"], syllabus["learning"] = list(syllabus["tasks"]), list(syllabus["learning"])
-        settings = plain(agent_config(self.agent, self.preset, self.changes))
+        settings = plain(self.config)
         return {
             "agent": self.agent, "preset": self.preset, "changes": self.changes, "seed": self.seed,
             "syllabus": syllabus, "settings": settings,
@@ -51,8 +58,7 @@ class LifetimeSpec:
     def open(self, folder: Path) -> Lifetime:
         """The lifetime in a folder, begun or gone on with."""
         world = world_of(self.syllabus.tasks[0])
-        config = agent_config(self.agent, self.preset, self.changes)
-        agent = make_agent(self.agent, world.observation_spec, world.action_spec, config)
+        agent = make_agent(self.agent, world.observation_spec, world.action_spec, self.config)
         return Lifetime(agent, self.syllabus, self.seed, folder, self.to_json())
 
 

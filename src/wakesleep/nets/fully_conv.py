@@ -21,39 +21,89 @@ from wakesleep.nets.layers import Conv, Linear
 from wakesleep.nets.policy import Policy
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
-_MOST_ONE_HOT = 64  # categories up to which an embedding is a matrix product: faster than looking up, and to learn
+MOST_SPELLED_OUT = 64
+"""Categories up to which a layer is spelled out, one channel each; more are looked up by their number."""
 
 
 class Layers(eqx.Module):
-    """The encoder: amounts on a logarithmic scale, categories as they are. Has nothing to learn."""
+    """The encoder: amounts on a logarithmic scale, categories one-hot; flat. Has nothing to learn."""
 
     spec: ObservationSpec = eqx.field(static=True)
     categorical: tuple[int, ...] = eqx.field(static=True)
 
-    def __call__(self, view: Shaped[Array, "*batch height width layers"]) -> Float[Array, "*batch height width layers"]:
-        """Numbers, layer by layer."""
-        kept = np.isin(np.arange(view.shape[-1]), self.categorical)
-        numbers = view.astype(jnp.float32)
-        return jnp.where(kept, numbers, jnp.log1p(jnp.maximum(numbers, 0)))
+    @property
+    def categories(self) -> tuple[int, ...]:
+        """How many values each layer has if it is categorical, else 0."""
+        highest = self.spec.scale.reshape(-1, self.spec.shape[-1]).max(axis=0)
+        return tuple(int(high) + 1 if layer in self.categorical else 0 for layer, high in enumerate(highest))
+
+    @property
+    def channels(self) -> tuple[int, ...]:
+        """How many channels each layer becomes."""
+        return tuple(count if 0 < count <= MOST_SPELLED_OUT else 1 for count in self.categories)
+
+    @property
+    def image(self) -> tuple[int, int, int]:
+        """Height, width and channels of what is flat here."""
+        height, width = self.spec.shape[:2]
+        return height, width, sum(self.channels)
+
+    @property
+    def size(self) -> int:
+        """Number of inputs."""
+        return int(np.prod(self.image))
+
+    def __call__(self, view: Shaped[Array, "*batch height width layers"]) -> Float[Array, "*batch inputs"]:
+        """The inputs of a batch of observations (any leading axes)."""
+        parts = []
+        for layer, (count, channels) in enumerate(zip(self.categories, self.channels, strict=True)):
+            values = view[..., layer]
+            if channels > 1:
+                parts.append(jax.nn.one_hot(jnp.clip(values, 0, count - 1), count))
+            else:
+                numbers = values.astype(jnp.float32)[..., None]
+                parts.append(numbers if count else jnp.log1p(jnp.maximum(numbers, 0)))
+        return jnp.concatenate(parts, axis=-1).reshape(*view.shape[:-3], -1)
+
+    def nearest(self, inputs: Float[Array, "*batch inputs"]) -> Shaped[Array, "*batch height width layers"]:
+        """The observations whose inputs are about these: what a dream looks like."""
+        parts = []
+        for count, part in zip(self.categories, self.split(inputs), strict=True):
+            if part.shape[-1] > 1:
+                parts.append(jnp.argmax(part, axis=-1))
+            else:
+                parts.append(part[..., 0] if count else jnp.expm1(part[..., 0]))
+        rounded = jnp.clip(jnp.round(jnp.stack(parts, axis=-1)), self.spec.low, self.spec.high)
+        return rounded.astype(self.spec.dtype)
+
+    def split(self, inputs: Float[Array, "*batch inputs"]) -> list[Float[Array, "*batch height width _"]]:
+        """The channels of each layer, as images."""
+        image = inputs.reshape(*inputs.shape[:-1], *self.image)
+        return jnp.split(image, np.cumsum(self.channels)[:-1], axis=-1)
 
 
 class ConvExtractor(eqx.Module):
     """From encoded layers to flat features."""
 
+    encoder: Layers
     embeddings: tuple[Linear, ...]
     convolutions: tuple[Conv, ...]
-    categorical: tuple[int, ...] = eqx.field(static=True)
     normalise: bool = eqx.field(static=True)
 
-    def __call__(self, layers: Float[Array, "*batch height width layers"]) -> Float[Array, "*batch features"]:
+    @property
+    def grid(self) -> int:
+        """Height and width of the features."""
+        return self.encoder.spec.shape[0] // self.convolutions[-1].stride
+
+    def __call__(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
         """Features, any leading axes."""
-        batch, shape = layers.shape[:-3], layers.shape[-3:]
-        flat = layers.reshape(-1, *shape)
-        amounts = [layer for layer in range(shape[-1]) if layer not in self.categorical]
-        parts = [flat[..., amounts]]
-        for layer, embedding in zip(self.categorical, self.embeddings, strict=True):
-            parts.append(_embed(embedding, flat[..., layer].astype(jnp.int32)))
-        image = jnp.concatenate(parts, axis=-1)
+        batch, layers = inputs.shape[:-1], self.encoder.split(inputs.reshape(-1, inputs.shape[-1]))
+        by_kind = [
+            [layer for layer, count in zip(layers, self.encoder.categories, strict=True) if bool(count) == categorical]
+            for categorical in (False, True)
+        ]
+        embedded = [_embed(*pair) for pair in zip(self.embeddings, by_kind[True], strict=True)]
+        image = jnp.concatenate([*by_kind[False], *embedded], axis=-1)
         for convolution in self.convolutions:
             image = jax.nn.relu(convolution(image))
         features = image.reshape(*batch, -1)
@@ -112,7 +162,8 @@ class FullyConv:
     def make(self, observation: ObservationSpec, action: ActionSpec, key: Key[Array, ""]) -> SharedActorCritic:
         """Fresh networks; heads start near zero."""
         grid, stride = self._grid(observation, action)
-        categories = [int(observation.scale[..., layer].max()) + 1 for layer in self.categorical]
+        encoder = Layers(observation, self.categorical)
+        categories = [count for count in encoder.categories if count]
         widths = [max(1, round(np.log2(count))) for count in categories]
         keys = iter(jax.random.split(key, len(categories) + 7))
         embeddings = tuple(
@@ -134,8 +185,7 @@ class FullyConv:
             action.sizes,
             is_place,
         )
-        extractor = ConvExtractor(embeddings, convolutions, self.categorical, self.normalise)
-        policy = Policy(Layers(observation, self.categorical), extractor, head)
+        policy = Policy(encoder, ConvExtractor(encoder, embeddings, convolutions, self.normalise), head)
         return SharedActorCritic(policy, Linear(self.hidden, 1, next(keys), gain=1.0))
 
     def _grid(self, observation: ObservationSpec, action: ActionSpec) -> tuple[int, int]:
@@ -154,10 +204,9 @@ class FullyConv:
         return grid, observation.shape[0] // grid
 
 
-def _embed(embedding: Linear, category: Shaped[Array, "*cells"]) -> Float[Array, "*cells width"]:
-    """A vector for each category."""
-    count = embedding.weight.shape[0]
-    category = jnp.clip(category, 0, count - 1)
-    if count <= _MOST_ONE_HOT:
-        return embedding(jax.nn.one_hot(category, count))
+def _embed(embedding: Linear, part: Float[Array, "*cells channels"]) -> Float[Array, "*cells width"]:
+    """A vector for each category: of spelled-out ones a matrix product, faster than looking up, and to learn."""
+    if part.shape[-1] > 1:
+        return embedding(part)
+    category = jnp.clip(part[..., 0].astype(jnp.int32), 0, embedding.weight.shape[0] - 1)
     return embedding.weight[category] + embedding.bias

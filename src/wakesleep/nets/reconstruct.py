@@ -2,10 +2,11 @@
 
 `PlainReconstruction` outputs the network's inputs themselves, squared error. `CategoricalReconstruction` outputs a
 distribution over the values of every entry, cross-entropy: it suits observations whose numbers are names, such as the
-cells of Minigrid, where halfway between a wall and a key there is nothing.
+cells of Minigrid, where halfway between a wall and a key there is nothing. `LayerReconstruction` does that for layers
+of a map, with squared error for amounts.
 """
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -13,7 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Shaped
 
+from wakesleep.errors import UserError
 from wakesleep.nets.encode import Encoder, Encoding
+from wakesleep.nets.fully_conv import MOST_SPELLED_OUT, Layers
 
 Outputs = Float[Array, "*batch outputs"]
 
@@ -22,7 +25,8 @@ Outputs = Float[Array, "*batch outputs"]
 class Reconstruction(Protocol):
     """Has nothing to learn."""
 
-    encoder: Encoder
+    encoder: Any
+    """What made inputs of observations; its `nearest` makes observations of inputs."""
 
     @property
     def size(self) -> int:
@@ -118,3 +122,42 @@ class CategoricalReconstruction(eqx.Module):
         spread = np.zeros((len(entry), len(self._levels)), np.float32)
         spread[np.arange(len(entry)), entry] = value / divisor
         return probabilities @ spread
+
+
+class LayerReconstruction(eqx.Module):
+    """Layers of a map: a distribution over the categories in every cell, and amounts."""
+
+    encoder: Layers
+
+    def __check_init__(self) -> None:
+        if max(self.encoder.categories) > MOST_SPELLED_OUT:
+            raise UserError(
+                f"a layer of {max(self.encoder.categories)} categories cannot be dreamed, but {MOST_SPELLED_OUT}"
+                " can: number those that occur (in StarCraft II: compact unit types), or use hidden replay"
+            )
+
+    @property
+    def size(self) -> int:
+        """As many as inputs."""
+        return self.encoder.size
+
+    def loss(self, outputs: Outputs, observation: Shaped[Array, "..."]) -> Float[Array, "*batch"]:
+        """Cross-entropy of categories and squared error of amounts, means over cells, summed over layers."""
+        return self.loss_of_inputs(outputs, self.encoder(observation))
+
+    def inputs(self, outputs: Outputs) -> Float[Array, "*batch inputs"]:
+        """Probabilities, and amounts from 0."""
+        parts = self.encoder.split(outputs)
+        made = [jax.nn.softmax(part) if part.shape[-1] > 1 else jax.nn.relu(part) for part in parts]
+        return jnp.concatenate(made, axis=-1).reshape(outputs.shape)
+
+    def loss_of_inputs(self, outputs: Outputs, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch"]:
+        """The same of a dreamed observation."""
+        total = jnp.zeros(inputs.shape[:-1])
+        for made, true in zip(self.encoder.split(outputs), self.encoder.split(inputs), strict=True):
+            if made.shape[-1] > 1:
+                error = -jnp.sum(true * jax.nn.log_softmax(made), axis=-1)
+            else:
+                error = jnp.square(made - true)[..., 0]
+            total = total + jnp.mean(error, axis=(-2, -1))
+        return total

@@ -32,6 +32,12 @@ class Posterior(NamedTuple):
         return jnp.mean(terms, axis=-1) / 2
 
 
+def posterior_of(outputs: Float[Array, "*batch outputs"]) -> Posterior:
+    """From an encoder's outputs: means, then logarithms of variances before they are bounded."""
+    mean, raw = jnp.split(outputs, 2, axis=-1)
+    return Posterior(mean, MOST_LOG_VARIANCE * jnp.tanh(raw / MOST_LOG_VARIANCE))
+
+
 class VAE(eqx.Module):
     """From inputs to a latent vector and back, to inputs or to something else of them (`outputs`)."""
 
@@ -48,16 +54,22 @@ class VAE(eqx.Module):
         """Dimensions of the latent vector."""
         return self.decoder[0].weight.shape[0]
 
-    def encode(self, inputs: Float[Array, "*batch inputs"]) -> Posterior:
-        """What the latent vector may be."""
+    def encode(self, inputs: Float[Array, "*batch inputs"], training: bool = False) -> Posterior:
+        """What the latent vector may be; the same in training."""
+        del training
         first, second = self.encoder
-        mean, raw = jnp.split(second(jax.nn.relu(first(inputs))), 2, axis=-1)
-        return Posterior(mean, MOST_LOG_VARIANCE * jnp.tanh(raw / MOST_LOG_VARIANCE))
+        return posterior_of(second(jax.nn.relu(first(inputs))))
 
-    def decode(self, latent: Float[Array, "*batch latent"]) -> Float[Array, "*batch outputs"]:
-        """Outputs of a latent vector."""
+    def decode(self, latent: Float[Array, "*batch latent"], training: bool = False) -> Float[Array, "*batch outputs"]:
+        """Outputs of a latent vector; the same in training."""
+        del training
         first, second = self.decoder
         return second(jax.nn.relu(first(latent)))
+
+    def settled(self, inputs: Float[Array, "count inputs"], key: Key[Array, ""]) -> "VAE":
+        """Nothing here is measured."""
+        del inputs, key
+        return self
 
     def dream(self, key: Key[Array, ""], count: int) -> Float[Array, "count outputs"]:
         """Outputs of latent vectors drawn from the prior."""

@@ -8,9 +8,11 @@ import jax
 from jaxtyping import Array, Key
 
 from wakesleep.errors import UserError
+from wakesleep.nets.conv_vae import ConvVAE
 from wakesleep.nets.encode import Encoder
+from wakesleep.nets.fully_conv import Layers
 from wakesleep.nets.policy import NetworkConfig, Perceptrons
-from wakesleep.nets.reconstruct import CategoricalReconstruction, PlainReconstruction
+from wakesleep.nets.reconstruct import CategoricalReconstruction, LayerReconstruction, PlainReconstruction
 from wakesleep.nets.vae import VAE
 from wakesleep.sleep.hidden import HiddenReplay
 from wakesleep.sleep.sequential import Sequential
@@ -36,6 +38,8 @@ class ModelConfig:
     latent: int = 128
     hidden: int = 256
     """Width of the VAE's layers."""
+    channels: int = 32
+    """Of the first convolutions of a VAE for maps; the later have twice as many."""
     categorical: bool = False
     """Whether reconstructed observations are distributions over values rather than numbers."""
     moving_target: bool = False
@@ -49,15 +53,18 @@ class ModelConfig:
         if self.architecture is Architecture.HIDDEN:
             vae = VAE(features, features, vae_key, self.hidden, self.latent)
             return HiddenReplay(policy, vae, action, self.moving_target)
+        model = TwoHeaded if self.architecture is Architecture.TWO_HEADED else Sequential
+        if isinstance(policy.encoder, Layers):
+            outputs, grid = policy.encoder.image, policy.extractor.grid
+            image = (grid, grid, features // grid**2) if model is TwoHeaded else outputs
+            conv_vae = ConvVAE(image, outputs, vae_key, self.channels, self.latent)
+            return model(policy, conv_vae, LayerReconstruction(policy.encoder), action)
         if not isinstance(policy.encoder, Encoder):
             raise UserError(
-                f"the architecture {self.architecture.value!r} needs observations that are encoded as vectors"
+                f"the architecture {model.__name__} needs observations that are vectors or maps, encoded by ours"
             )
         kind = CategoricalReconstruction if self.categorical else PlainReconstruction
-        reconstruction, inputs = kind(policy.encoder), policy.encoder.size
-        if self.architecture is Architecture.TWO_HEADED:
-            vae = VAE(features, reconstruction.size, vae_key, self.hidden, self.latent)
-            return TwoHeaded(policy, vae, reconstruction, action)
-        return Sequential(
-            policy, VAE(inputs, reconstruction.size, vae_key, self.hidden, self.latent), reconstruction, action
-        )
+        reconstruction = kind(policy.encoder)
+        inputs = features if model is TwoHeaded else policy.encoder.size
+        vae = VAE(inputs, reconstruction.size, vae_key, self.hidden, self.latent)
+        return model(policy, vae, reconstruction, action)

@@ -19,6 +19,7 @@ from wakesleep.sleep.replay import Pairs, RandomReplay, WakeBuffer
 from wakesleep.wake.adam import clipped_adam
 
 _POINTS = 100  # of each curve, at most
+_SETTLING = 256  # pairs of each kind that measurements at the end are made on
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,11 @@ def _consolidate(
         return carry, jax.tree.map(jnp.mean, losses)
 
     points = max(count for count in range(1, _POINTS + 1) if config.iterations % count == 0)
+    key, *last = jax.random.split(key, 4)
     keys = jax.random.split(key, config.iterations).reshape(points, -1)
     (arrays, _), curves = jax.lax.scan(stretch, (arrays, optimiser.init(arrays)), keys)
-    return eqx.combine(arrays, static), curves
+    settling = buffer.draw(last[0], _SETTLING)
+    if random:
+        rows = jax.random.randint(last[1], (_SETTLING,), 0, kept_count)
+        settling = jax.tree.map(lambda *parts: jnp.concatenate(parts), settling, kept[rows])
+    return eqx.combine(arrays, static).settled(settling, last[2]), curves

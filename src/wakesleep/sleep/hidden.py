@@ -50,6 +50,11 @@ class HiddenReplay(eqx.Module):
         imitation = jnp.mean(actions.cross_entropy(self.action, dream.logits, self.policy.head(dream.inputs)))
         return Losses(imitation, *self._reconstruction(dream.inputs, key))
 
+    def settled(self, pairs: Pairs, key: Key[Array, ""]) -> "HiddenReplay":
+        """Nothing here is measured."""
+        del pairs, key
+        return self
+
     def features(self, observation: Any) -> Float[Array, "*batch features"]:
         """What the head sees."""
         return self.policy.features(observation)
@@ -73,7 +78,7 @@ class HiddenReplay(eqx.Module):
     def _reconstruction(
         self, features: Float[Array, "*batch features"], key: Key[Array, ""]
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        posterior = self.vae.encode(features)
+        posterior = self.vae.encode(features, training=True)
         target = features if self.moving_target else jax.lax.stop_gradient(features)
-        error = jnp.square(self.vae.decode(posterior.sample(key)) - target)
+        error = jnp.square(self.vae.decode(posterior.sample(key), training=True) - target)
         return jnp.mean(error), jnp.mean(posterior.kl())

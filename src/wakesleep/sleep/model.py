@@ -1,7 +1,7 @@
 """What a sleep model is: a policy that can be taught by pairs, and dream pairs of its own.
 
 The three architectures of the paper (section 3) arrange a feature extractor, a policy head and a VAE differently;
-`consolidate` knows only the first four functions of this interface; the others serve diagnostics.
+`consolidate` knows only the first five functions of this interface; the others serve diagnostics.
 """
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -61,6 +61,10 @@ class SleepModel(Protocol):
 
     def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
         """On what an earlier self dreamed."""
+        ...
+
+    def settled(self, pairs: Pairs, key: Key[Array, ""]) -> "SleepModel":
+        """When a sleep is over: with all that is not learned but measured (batch normalisation) measured on pairs."""
         ...
 
     def features(self, observation: Any) -> Float[Array, "*batch features"]:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep.nets import actions
 from wakesleep.nets.actions import Logits
+from wakesleep.nets.conv_vae import ConvVAE
 from wakesleep.nets.policy import Policy, view_of
 from wakesleep.nets.reconstruct import Reconstruction
 from wakesleep.nets.vae import VAE
@@ -25,7 +26,7 @@ class Sequential(eqx.Module):
     """The model."""
 
     policy: Policy
-    vae: VAE
+    vae: VAE | ConvVAE
     """From encoded observations to what `reconstruction` makes an observation of."""
     reconstruction: Reconstruction
     action: ActionSpec = eqx.field(static=True)
@@ -37,8 +38,8 @@ class Sequential(eqx.Module):
     def loss(self, pairs: Pairs, key: Key[Array, ""]) -> Losses:
         """Reconstruct, and imitate by the reconstruction."""
         view = view_of(pairs.observation)
-        posterior = self.vae.encode(self.policy.encoder(view))
-        outputs = self.vae.decode(posterior.sample(key))
+        posterior = self.vae.encode(self.policy.encoder(view), training=True)
+        outputs = self.vae.decode(posterior.sample(key), training=True)
         imitation = imitation_loss(self.action, self._answer(self.reconstruction.inputs(outputs)), pairs)
         return Losses(imitation, jnp.mean(self.reconstruction.loss(outputs, view)), jnp.mean(posterior.kl()))
 
@@ -49,12 +50,16 @@ class Sequential(eqx.Module):
 
     def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
         """The same loss on a dreamed observation."""
-        posterior = self.vae.encode(dream.inputs)
-        outputs = self.vae.decode(posterior.sample(key))
+        posterior = self.vae.encode(dream.inputs, training=True)
+        outputs = self.vae.decode(posterior.sample(key), training=True)
         answer = self._answer(self.reconstruction.inputs(outputs))
         imitation = jnp.mean(actions.cross_entropy(self.action, dream.logits, answer))
         error = self.reconstruction.loss_of_inputs(outputs, dream.inputs)
         return Losses(imitation, jnp.mean(error), jnp.mean(posterior.kl()))
+
+    def settled(self, pairs: Pairs, key: Key[Array, ""]) -> "Sequential":
+        """What the VAE measures rather than learns."""
+        return eqx.tree_at(lambda model: model.vae, self, self.vae.settled(self.inputs(pairs.observation), key))
 
     def features(self, observation: Any) -> Float[Array, "*batch features"]:
         """What the head sees: features of the reconstruction."""

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep.nets import actions
 from wakesleep.nets.actions import Logits
+from wakesleep.nets.conv_vae import ConvVAE
 from wakesleep.nets.policy import Policy, view_of
 from wakesleep.nets.reconstruct import Reconstruction
 from wakesleep.nets.vae import VAE
@@ -26,7 +27,7 @@ class TwoHeaded(eqx.Module):
     """The model."""
 
     policy: Policy
-    vae: VAE
+    vae: VAE | ConvVAE
     """From features to what `reconstruction` makes an observation of."""
     reconstruction: Reconstruction
     action: ActionSpec = eqx.field(static=True)
@@ -38,8 +39,9 @@ class TwoHeaded(eqx.Module):
     def loss(self, pairs: Pairs, key: Key[Array, ""]) -> Losses:
         """Imitate, and reconstruct the observation from the features."""
         features = self.policy.features(pairs.observation)
-        posterior = self.vae.encode(features)
-        error = self.reconstruction.loss(self.vae.decode(posterior.sample(key)), view_of(pairs.observation))
+        posterior = self.vae.encode(features, training=True)
+        outputs = self.vae.decode(posterior.sample(key), training=True)
+        error = self.reconstruction.loss(outputs, view_of(pairs.observation))
         imitation = imitation_loss(self.action, self.policy.head(features), pairs)
         return Losses(imitation, jnp.mean(error), jnp.mean(posterior.kl()))
 
@@ -51,10 +53,16 @@ class TwoHeaded(eqx.Module):
     def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
         """The same loss on a dreamed observation."""
         features = self.policy.extractor(dream.inputs)
-        posterior = self.vae.encode(features)
-        error = self.reconstruction.loss_of_inputs(self.vae.decode(posterior.sample(key)), dream.inputs)
+        posterior = self.vae.encode(features, training=True)
+        outputs = self.vae.decode(posterior.sample(key), training=True)
+        error = self.reconstruction.loss_of_inputs(outputs, dream.inputs)
         imitation = jnp.mean(actions.cross_entropy(self.action, dream.logits, self.policy.head(features)))
         return Losses(imitation, jnp.mean(error), jnp.mean(posterior.kl()))
+
+    def settled(self, pairs: Pairs, key: Key[Array, ""]) -> "TwoHeaded":
+        """What the VAE measures rather than learns."""
+        features = self.policy.features(pairs.observation)
+        return eqx.tree_at(lambda model: model.vae, self, self.vae.settled(features, key))
 
     def features(self, observation: Any) -> Float[Array, "*batch features"]:
         """What the head sees."""

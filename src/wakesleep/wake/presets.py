@@ -1,6 +1,6 @@
 """Wake learners by name, and a learner as plain data, so that what it learned can be read back years later."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from wakesleep.errors import UserError
@@ -9,22 +9,38 @@ from wakesleep.nets.fully_conv import FullyConv
 from wakesleep.nets.policy import Perceptrons
 from wakesleep.wake.ppo import FAST, PAPER, PPO, PPOConfig
 from wakesleep.wake.vtrace import VTrace, VTraceConfig
+from wakesleep.worlds.starcraft.interface import CATEGORICAL, PLACES
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
 Config = PPOConfig | VTraceConfig
 
-PRESETS: dict[str, Config] = {"paper": PAPER, "fast": FAST, "vtrace": VTraceConfig()}
-"""`paper` and `fast` are PPO."""
+_MAP = FullyConv(CATEGORICAL, PLACES, normalise=True)
+_SMALL_MAP = replace(_MAP, channels=(8, 16, 16))
+
+PRESETS: dict[str, dict[str, Config]] = {
+    "minigrid": {"paper": PAPER, "fast": FAST, "vtrace": VTraceConfig()},
+    "starcraft": {
+        "paper": VTraceConfig(network=_MAP),
+        "fast": VTraceConfig(network=_SMALL_MAP, entropy_weight=3e-3, adam_epsilon=1e-5, max_grad_norm=1.0),
+    },
+}
+"""By domain. In Minigrid `paper` and `fast` are PPO; in StarCraft II all are V-trace."""
 
 _NETWORKS: dict[str, type[Any]] = {"perceptrons": Perceptrons, "fully-conv": FullyConv}
 _LEARNERS: dict[str, tuple[type[Any], type[Any]]] = {"ppo": (PPOConfig, PPO), "vtrace": (VTraceConfig, VTrace)}
 
 
-def preset(name: str) -> Config:
+def family_of(domain: str) -> str:
+    """Whose settings serve a domain; domains of your own have Minigrid's."""
+    return "starcraft" if domain.startswith("starcraft") else "minigrid"
+
+
+def preset(name: str, domain: str = "minigrid") -> Config:
     """The named settings."""
-    if name not in PRESETS:
-        raise UserError(f"no preset is called {name!r}: there are {', '.join(PRESETS)}")
-    return PRESETS[name]
+    known = PRESETS[family_of(domain)]
+    if name not in known:
+        raise UserError(f"no preset for {domain} is called {name!r}: there are {', '.join(known)}")
+    return known[name]
 
 
 def make_learner(config: Config, observation: ObservationSpec, action: ActionSpec) -> PPO | VTrace:
