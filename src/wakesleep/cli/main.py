@@ -15,6 +15,7 @@ from rich.table import Table
 from wakesleep import runtime
 from wakesleep.cli.experts import experts
 from wakesleep.cli.load import load_modules
+from wakesleep.cli.metrics import compare, metrics
 from wakesleep.cli.run import resume, run
 from wakesleep.cli.study import study
 from wakesleep.errors import UserError
@@ -24,6 +25,8 @@ app.command(experts)
 app.command(run)
 app.command(resume)
 app.command(study)
+app.command(metrics)
+app.command(compare)
 
 
 class Player(enum.Enum):

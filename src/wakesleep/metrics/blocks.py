@@ -1,0 +1,85 @@
+"""Blocks and regimes of a log: what was learned or evaluated when.
+
+A *block* is a run of rows with the same number, type (learning or evaluation) and subtype. A *regime* is one task in
+one block. l2logger begins a regime wherever the task changes from row to row, so that evaluations whose tasks take
+turns fall to pieces; here the rows of a task in a block belong together, in whatever order they were logged.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wakesleep.metrics.read import Log
+
+
+class Regime(NamedTuple):
+    """One task in one block."""
+
+    block: int
+    """Counts the blocks of the log, from 0."""
+    number: int
+    """What the log calls the block."""
+    is_train: bool
+    is_sleep: bool
+    task: str
+    rows: np.ndarray
+    """Of the log."""
+
+
+def label(task: str) -> str:
+    """A task's name without its variant."""
+    return task.split("_")[0]
+
+
+def cut(log: Log, agnostic: bool = False) -> list[Regime]:
+    """The regimes of a log, in order of their first rows; `agnostic` takes the variants of a task for one task."""
+    names = [label(name) if agnostic else name for name in log.tasks]
+    first: dict[str, int] = {}
+    codes = np.array([first.setdefault(name.lower(), number) for number, name in enumerate(names)])
+    task = codes[log.task]
+    changes = (np.diff(log.block) != 0) | (np.diff(log.is_train) != 0) | (np.diff(log.is_sleep) != 0)
+    block = np.concatenate([[0], np.cumsum(changes)])
+    _, firsts, which = np.unique(block * len(names) + task, return_index=True, return_inverse=True)
+    by_regime = np.argsort(which, kind="stable")
+    rows = np.split(by_regime, np.cumsum(np.bincount(which))[:-1])
+    return [
+        Regime(
+            int(block[at]), int(log.block[at]), bool(log.is_train[at]), bool(log.is_sleep[at]),
+            names[int(task[at])], rows[number],
+        )
+        for number, at in sorted(enumerate(firsts.tolist()), key=lambda pair: pair[1])
+    ]  # fmt: skip
+
+
+def is_interleaved(regimes: list[Regime]) -> bool:
+    """Whether tasks take turns inside a block."""
+    return any((np.diff(regime.rows) != 1).any() for regime in regimes)
+
+
+class Course(NamedTuple):
+    """The regimes that count: learning, and the evaluations of the policy that is meant."""
+
+    regimes: list[Regime]
+    tasks: tuple[str, ...]
+    """In order of learning, then those that are only evaluated."""
+    learning: dict[str, list[int]]
+    """Of each task, which regimes."""
+    evaluation: dict[str, list[int]]
+
+
+def course(regimes: list[Regime]) -> Course:
+    """What counts. Where a log evaluates a sleep policy, its evaluations of the wake policy do not (l2metrics' rule).
+
+    l2metrics drops the wake evaluations already when some *learning* is called sleep, and is left with none.
+    """
+    slept = any(regime.is_sleep and not regime.is_train for regime in regimes)
+    order = [*(r.task for r in regimes if r.is_train), *(r.task for r in regimes)]
+    tasks = tuple(dict.fromkeys(order))
+    learning: dict[str, list[int]] = {task: [] for task in tasks}
+    evaluation: dict[str, list[int]] = {task: [] for task in tasks}
+    for number, regime in enumerate(regimes):
+        if regime.is_train:
+            learning[regime.task].append(number)
+        elif regime.is_sleep == slept:
+            evaluation[regime.task].append(number)
+    return Course(regimes, tasks, learning, evaluation)

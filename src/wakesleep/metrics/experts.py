@@ -1,0 +1,124 @@
+"""Single-task experts as metrics see them: learning curves, and the return R* by which relative rewards divide.
+
+Any folder of logs that each learn one task will do, at any depth: those of `wakesleep experts train`, or others' in
+l2logger's layout. Of a log only the learning of its task is used; evaluations in it, of whatever task, are not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from wakesleep import store
+from wakesleep.errors import UserError
+from wakesleep.metrics.blocks import cut, label
+from wakesleep.metrics.curves import TERMINAL_PART
+from wakesleep.metrics.read import Log, read_log
+from wakesleep.metrics.value import Value, absent, mean_of
+
+EVALUATION, CURVE = "evaluation", "curve"
+
+
+@dataclass(frozen=True)
+class ExpertRun:
+    """One expert."""
+
+    task: str
+    log: Log
+    regimes: tuple[np.ndarray, ...]
+    """The rows of each of its learning blocks."""
+    returns: np.ndarray | None
+    """Of the frozen policy's evaluation, where that was stored."""
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Of all its learning."""
+        return np.concatenate(self.regimes)
+
+    @property
+    def curve_end(self) -> float:
+        """Mean return of the last tenth of its learning."""
+        values = self.log.value[self.rows]
+        return float(values[int((1 - TERMINAL_PART) * len(values)) :].mean())
+
+
+@dataclass(frozen=True)
+class Experts:
+    """The experts of some tasks."""
+
+    folder: Path
+    runs: tuple[ExpertRun, ...]
+    source: str = EVALUATION
+    """Where R* comes from: the frozen policy's evaluation if stored, or the end of the learning curve."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Those that have an expert."""
+        return tuple(dict.fromkeys(run.task for run in self.runs))
+
+    def of(self, task: str, agnostic: bool = False) -> list[ExpertRun]:
+        """The experts of a task; `agnostic`: of all its variants."""
+        if agnostic:
+            return [run for run in self.runs if label(run.task).lower() == task.lower()]
+        return [run for run in self.runs if run.task.lower() == task.lower()]
+
+    def source_of(self, runs: Sequence[ExpertRun]) -> str:
+        """Where R* of these runs comes from."""
+        stored = all(run.returns is not None for run in runs)
+        return EVALUATION if self.source == EVALUATION and stored else CURVE
+
+    def expert_return(self, task: str, agnostic: bool = False) -> Value:
+        """R* of a task: the mean over its experts."""
+        if not (runs := self.of(task, agnostic)):
+            return absent(f"{task} has no expert")
+        if self.source_of(runs) == CURVE:
+            return Value(mean_of(run.curve_end for run in runs))
+        return Value(mean_of(float(run.returns.mean()) for run in runs if run.returns is not None))
+
+
+def read_experts(folder: Path, measure: str = "reward", source: str = EVALUATION) -> Experts:
+    """Read all experts below a folder. Those of ours that are not finished are left out, and noted."""
+    if source not in (EVALUATION, CURVE):
+        raise UserError(f"R* comes from {EVALUATION!r} or {CURVE!r}, not from {source!r}")
+    if not folder.is_dir():
+        raise UserError(f"there is no folder {folder}: make experts with `wakesleep experts train --out {folder}`")
+    logs = sorted(file.parent for file in folder.rglob("logger_info.json"))
+    ours = (folder / "experts.json").exists()
+    unfinished = [log for log in logs if ours and not (log / "expert.json").exists()]
+    runs = tuple(_read(log, measure) for log in logs if log not in unfinished)
+    if not runs:
+        raise UserError(f"{folder} holds no finished expert: make some with `wakesleep experts train --out {folder}`")
+    notes = [f"the expert in {log} is not finished and does not count" for log in unfinished]
+    experts = Experts(folder, runs, source)
+    if source == EVALUATION:
+        poor = [task for task in experts.tasks if experts.source_of(experts.of(task)) == CURVE]
+        if poor:
+            notes.append(
+                f"no evaluation is stored for the expert of {', '.join(poor)}: R* is the last tenth of the curve"
+            )
+    return Experts(folder, runs, source, tuple(notes))
+
+
+def _read(folder: Path, measure: str) -> ExpertRun:
+    log = read_log(folder, measure)
+    learning = [regime for regime in cut(log) if regime.is_train]
+    tasks = list(dict.fromkeys(regime.task for regime in learning))
+    if len(tasks) != 1:
+        learned = f"learns {', '.join(tasks)}" if tasks else "learns nothing"
+        raise UserError(f"the log in {folder} {learned}: an expert learns one task")
+    return ExpertRun(tasks[0], log, tuple(regime.rows for regime in learning), _stored_returns(folder, measure))
+
+
+def _stored_returns(folder: Path, measure: str) -> np.ndarray | None:
+    if measure != "reward" or not (file := folder / "expert.json").exists():
+        return None
+    returns = store.load_json(file).get("returns")
+    try:
+        found = np.asarray(returns, float)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim != 1 or found.size == 0 or not np.isfinite(found).all():
+        raise UserError(f"{file} has no usable 'returns': train that expert again, or take R* from the curve")
+    return found
