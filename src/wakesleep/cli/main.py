@@ -16,7 +16,7 @@ from wakesleep import runtime
 from wakesleep.cli.experts import experts
 from wakesleep.cli.load import load_modules
 from wakesleep.cli.metrics import compare, metrics
-from wakesleep.cli.report import report
+from wakesleep.cli.report import export_logs, report
 from wakesleep.cli.run import resume, run
 from wakesleep.cli.study import study
 from wakesleep.errors import UserError
@@ -29,6 +29,7 @@ app.command(study)
 app.command(metrics)
 app.command(compare)
 app.command(report)
+app.command(export_logs)
 
 
 class Player(enum.Enum):

@@ -1,11 +1,15 @@
 """`wakesleep report`: lifetimes as one web page; `wakesleep export-logs`: the same numbers for other viewers."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
 from wakesleep.cli.load import load_modules
 from wakesleep.errors import UserError
+
+if TYPE_CHECKING:
+    from wakesleep.report.lives import Life
 
 PORT = 8765
 
@@ -59,3 +63,32 @@ def report(
     )
     with server:
         server.serve_forever()
+
+
+def export_logs(
+    runs: tyro.conf.Positional[tuple[Path, ...]], tensorboard: Path | None = None, wandb: str | None = None
+) -> None:
+    """Write the curves of lifetimes, finished or under way, for TensorBoard or Weights & Biases.
+
+    Args:
+        runs: folders of lifetimes, at any depth.
+        tensorboard: folder to write event files to; look at it with `tensorboard --logdir`.
+        wandb: project to write to; WANDB_MODE=offline keeps it on this machine.
+    """
+    from wakesleep.report.lives import find_lives
+    from wakesleep.report.scalars import Logger, TensorBoard, WeightsAndBiases, export
+
+    if not runs:
+        raise UserError("name at least one folder of lifetimes: wakesleep export-logs RUNS --tensorboard DIR")
+    if (tensorboard is None) == (wandb is None):
+        raise UserError("name where curves go: --tensorboard FOLDER or --wandb PROJECT, one of them")
+    lives = find_lives(runs)
+
+    def logger(life: "Life") -> Logger:
+        return TensorBoard(tensorboard, life) if tensorboard else WeightsAndBiases(str(wandb), life)
+
+    count = export(lives, logger)
+    print(f"{len(lives)} lifetimes, {count:,} scalars")
+    for life in lives:
+        if life.problem:
+            print(f"  {life.name}: {life.problem}")

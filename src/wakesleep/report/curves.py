@@ -15,7 +15,7 @@ from wakesleep.report.lives import Life
 
 SHOWN_EACH = 12
 """Lifetimes of a group whose own lines are drawn beside the mean."""
-_ALL_POINTS, _MOST_POINTS, _LEAST_POINTS = 60_000, 100, 8
+_ALL_POINTS, _MOST_POINTS, _LEAST_POINTS = 60_000, 60, 8
 
 
 class Block(NamedTuple):
@@ -70,8 +70,7 @@ def lived(life: Life, points: int) -> Lived:
         elif number in counted:
             evaluations.setdefault(regime.block, len(blocks))
             means[regime.block, regime.task] = float(log.value[regime.rows].mean())
-    for block in life.planned[len(blocks) :]:
-        blocks.append(Block(str(block["task"]), int(block["steps"]), []))
+    blocks += [Block(str(block["task"]), int(block["steps"]), []) for block in life.planned[len(blocks) :]]
     tasks = [task for task in way.tasks if way.evaluation[task]]
     returns = {task: [means.get((block, task), np.nan) for block in evaluations] for task in tasks}
     return Lived("episodes" if log.length is None else "steps", blocks, list(evaluations.values()), returns)

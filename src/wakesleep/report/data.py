@@ -223,9 +223,7 @@ def _differences(lives: Sequence[Life]) -> list[str]:
     for life in lives:
         settings = life.config.get("settings")
         if settings is not None and first.setdefault(life.agent, settings) != settings:
-            notes.append(
-                f"lifetimes of {life.agent} have different settings: their means mix them (see Configurations)"
-            )
+            notes.append(f"lifetimes of {life.agent} differ in their settings: means mix them (see Configurations)")
     return list(dict.fromkeys(notes))
 
 

@@ -1,7 +1,7 @@
 """What diagnostics tell of each sleep, thinned for the page: losses, drift of features, agreement, pictures.
 
 Coordinates are the first two principal components of the probes' features after the sleep, as whole numbers from 0 to
-`GRID` over the range given with them. A Minigrid picture is a string with three hexadecimal digits per cell, row by row.
+`GRID` over their range. A Minigrid picture is a string of three hexadecimal digits per cell, row by row.
 """
 
 import re
@@ -95,11 +95,12 @@ def _features(arrays: dict[str, np.ndarray], origins: list[str]) -> dict[str, An
     spread = max(float(np.sqrt(((after - after.mean(0)) ** 2).sum(1).mean())), 1e-12)
     moved = np.sqrt(((after - before) ** 2).sum(1)) / spread
     kept = np.sort(np.random.default_rng(0).permutation(len(task))[:_POINTS])
-    both = np.concatenate([before[:, :2], after[:, :2]])
-    low, high = both.min(0), both.max(0)
+    dreamed = arrays.get("dreamed_after", after)[:, :2]  # a few dreams may lie far out: those are put on the border
+    shown = np.concatenate([before[:, :2], after[:, :2], np.quantile(dreamed, [0.05, 0.95], axis=0)])
+    low, high = shown.min(0), shown.max(0)
 
     def place(points: np.ndarray) -> list[int]:
-        scaled = np.clip((points[:, :2] - low) / np.maximum(high - low, 1e-12), -0.1, 1.1)
+        scaled = np.clip((points[:, :2] - low) / np.maximum(high - low, 1e-12), -0.01, 1.01)
         return np.round(scaled * GRID).astype(int).ravel().tolist()
 
     dreams = {

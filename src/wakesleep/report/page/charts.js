@@ -57,9 +57,11 @@ function drawSeries(root, line, px, py) {
   if (line.marks) root.append(...points.map(([at, value]) => marker(line.index, px(at), py(value))));
 }
 
-/** Below the chart, what the lines say where the pointer is. */
+const tip = el("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+document.body.append(tip);
+
+/** Beside the pointer, what the lines say there. */
 function withReadout(root, { left, top, right, bottom, width, height, x, px, series }) {
-  const readout = el("p", { class: "readout", "aria-hidden": "true" });
   const cursor = svg("line", { class: "cursor", y1: top, y2: height - bottom, visibility: "hidden" });
   root.append(cursor);
   root.addEventListener("pointermove", (event) => {
@@ -72,13 +74,16 @@ function withReadout(root, { left, top, right, bottom, width, height, x, px, ser
     cursor.setAttribute("x1", px(place));
     cursor.setAttribute("x2", px(place));
     cursor.setAttribute("visibility", "visible");
-    readout.textContent = `${x.name ?? x.label} ${brief(place)}: ` + here.map(([line, point]) => `${line.name} ${number(point[1])}`).join(", ");
+    tip.replaceChildren(el("div", {}, `${x.name ?? x.label} ${brief(place)}`), legend(here.map(([line, point]) => [line.index, `${line.name} ${number(point[1])}`])));
+    tip.hidden = false;
+    tip.style.left = `${Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8)}px`;
+    tip.style.top = `${Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 8)}px`;
   });
   root.addEventListener("pointerleave", () => {
     cursor.setAttribute("visibility", "hidden");
-    readout.textContent = "";
+    tip.hidden = true;
   });
-  return [root, readout];
+  return root;
 }
 
 function nearest(points, at) {

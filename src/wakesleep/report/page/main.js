@@ -45,7 +45,7 @@ function runningSection(data, view) {
 
 function lifetimeSection(data, view) {
   const names = Object.keys(data.metrics), shown = data.lives.filter(view.showsLife);
-  const rows = shown.map((life) => [life.name, el("span", { class: "words" }, life.agent), life.scenario, life.seed ?? "–", life.finished ? "finished" : life.readable ? "under way" : "no log",
+  const rows = shown.map((life) => [life.name, el("span", { class: "words" }, life.agent), life.scenario, life.seed ?? "–", life.finished ? (life.readable ? "finished" : "no log") : life.readable ? "under way" : "begun",
     ...names.map((name) => number(life.metrics?.[name])), count(life.learning_steps), count(life.summary.environment_steps), count(life.summary.parameters),
     life.summary.replay_bytes === undefined ? "–" : `${number(life.summary.replay_bytes / 1e6)} MB`, duration(life.summary.seconds)]);
   return [el("p", { class: "quiet" }, "What each lifetime achieved and what it took: environment steps of learning and in all (with evaluations), parameters of all networks, memory of all replay buffers, time."),

@@ -29,7 +29,7 @@ function sleepSection(data, view) {
   const show = () => {
     const sleep = sleeps[state.sleep];
     words.textContent = `${state.sleep + 1} of ${sleeps.length}, after ${sleep.task}`;
-    place.replaceChildren(driftCard(data, view, chosen, sleep), lossCard(view, sleep), agreementCard(chosen));
+    place.replaceChildren(driftCard(data, view, chosen, sleep), el("div", { class: "stack" }, lossCard(view, sleep), agreementCard(chosen)));
   };
   const slider = el("input", { type: "range", id: "sleep-number", min: 1, max: sleeps.length, value: state.sleep + 1, "aria-label": "Number of the sleep",
     input: () => { state.sleep = slider.value - 1; show(); } });
@@ -67,11 +67,12 @@ function driftCard(data, view, life, sleep) {
     el("div", { class: "controls" },
       el("label", {}, "before", slider, "after"), play, words,
       choice("Colour by", "colour", [["task", "task"], ["action", "action"]], state.colour, (value) => { state.colour = value; redraw(); }),
-      el("label", {}, el("input", { type: "checkbox", id: "dreams", checked: state.dreams, change: (event) => { state.dreams = event.target.checked; redraw(); } }), "dreams")),
+      el("label", {}, el("input", { type: "checkbox", id: "show-dreams", checked: state.dreams, change: (event) => { state.dreams = event.target.checked; redraw(); } }), "dreams")),
     legend(byTask ? probes.map(({ task }, i) => [taskIndex[i], task]) : actions.map((action) => [action, life.actions?.[action] ?? `action ${action}`])),
     chart.root,
     el("figcaption", { class: "quiet" }, "Real observations of this and of earlier tasks. The axes are the principal components after the sleep. Rings are what the generator dreams now."),
-    table("How far features moved, and how often the policy agrees with what was done", ["task", "observations", "drift", "agrees before", "agrees after"],
+    el("p", { class: "quiet" }, "Drift: how far features moved, in units of their spread. Agreement: how often the policy's likeliest action is the one that was taken."),
+    table("Drift and agreement", ["task", "observations", "drift", "agrees before", "agrees after"],
       probes.map((row) => [row.task, count(row.count), number(row.drift), number(row.agrees_before), number(row.agrees_after)])));
 }
 
@@ -108,7 +109,8 @@ function agreementCard(life) {
   const tasks = [...new Set(life.sleeps.flatMap((sleep) => (sleep.probes ?? []).map((row) => row.task)))];
   if (!tasks.length) return el("div", { class: "card" }, el("h3", {}, "Agreement"), el("p", {}, "These sleeps left nothing to compare."));
   return el("div", { class: "card" }, el("h3", {}, "Agreement with what was done, sleep after sleep"),
-    heatTable("Share of observations in which the sleep policy's likeliest action is the one that was taken, after each sleep", "task", tasks,
+    el("p", { class: "quiet" }, "Share of observations in which the sleep policy's likeliest action is the one that was taken."),
+    heatTable("Agreement after each sleep", "task", tasks,
       life.sleeps.map((sleep, i) => `${i + 1}. ${sleep.task}`), (row, column) => {
         const found = life.sleeps[column].probes?.find(({ task }) => task === tasks[row]);
         return found ? { value: found.agrees_after, strength: found.agrees_after, now: life.sleeps[column].task === tasks[row], title: `before: ${number(found.agrees_before)}` } : null;
