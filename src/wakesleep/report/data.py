@@ -17,12 +17,12 @@ from wakesleep.metrics.experts import Experts, read_experts
 from wakesleep.metrics.names import METRICS, PAPER
 from wakesleep.metrics.paper import PaperTable, table
 from wakesleep.metrics.prepare import Options
-from wakesleep.metrics.runs import Measured, by_scenario, measure_runs
+from wakesleep.metrics.runs import Measured, Run, by_scenario, measure_runs
 from wakesleep.metrics.summary import reasons, scenario_result, to_json
 from wakesleep.metrics.value import mean_of
 from wakesleep.report.curves import groups, points_per_block
 from wakesleep.report.episodes import action_names, episodes
-from wakesleep.report.lives import Life, find_lives
+from wakesleep.report.lives import BEGUN, Life, find_folders, read_life, read_progress, state_of
 from wakesleep.report.sleeps import sleep_files, sleeps
 
 DETAILS = 8
@@ -47,8 +47,9 @@ class Reporter:
         self.wanted = wanted
         self.experts: Experts | None = read_experts(wanted.experts) if wanted.experts else None
         self.paper: PaperTable | None = table(wanted.paper) if wanted.paper else None
+        self._read: dict[Path, tuple[Any, Life]] = {}
         self._details: dict[Path, tuple[Any, dict[str, Any]]] = {}
-        self._last_good: dict[Path, Life] = {}
+        self._measured: tuple[Any, Any] = (None, None)
 
     def data(self) -> dict[str, Any]:
         """Everything, as it is on disk now."""
@@ -62,8 +63,8 @@ class Reporter:
         for one, config in zip(shown, configs, strict=True):
             one["config"] = distinct.index(config) if config else None
         tasks = dict.fromkeys(task for life in lives for task in _tasks(life))
-        for number, one in measured.items():
-            shown[number]["metrics"] = {name: _short(one.metrics.values[name].number) for name in PAPER}
+        for number, found in measured.items():
+            shown[number]["metrics"] = {name: _short(found.metrics.values[name].number) for name in PAPER}
         return {
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "version": version("wakesleep"),
@@ -82,16 +83,18 @@ class Reporter:
         }
 
     def _lives(self) -> tuple[list[Life], list[str]]:
-        """All lifetimes; one that was just being written when it was read, as it was read before."""
+        """All lifetimes. Unchanged logs are not read again; one that is just being written, a little later."""
         lives, problems = [], []
-        for life in find_lives(self.wanted.folders):
-            if life.run is None and not life.finished and life.folder in self._last_good:
-                life = replace(self._last_good[life.folder], progress=life.progress)
-            if life.run is not None:
-                self._last_good[life.folder] = life
-            elif life.finished or not life.config or not life.problem.startswith("it has only begun"):
+        for folder, name in find_folders(self.wanted.folders).items():
+            state, (known, life) = state_of(folder), self._read.get(folder, (None, None))
+            if life is None or known != state:
+                new = read_life(folder, name)
+                torn = new.run is None and not new.finished and life is not None and life.run is not None
+                life = life if torn and life else new
+                self._read[folder] = None if torn else state, life
+            if life.problem and life.problem != BEGUN:
                 problems.append(f"{life.name}: {life.problem}")
-            lives.append(life)
+            lives.append(replace(life, progress=read_progress(folder)))
         return _named(lives), problems
 
     def _life(self, life: Life, detailed: bool) -> dict[str, Any]:
@@ -122,8 +125,16 @@ class Reporter:
     def _summaries(self, lives: Sequence[Life]) -> tuple[list[dict[str, Any]], dict[int, Measured]]:
         """Metrics of the finished lifetimes, scenario by scenario, and of each by its number."""
         runs = {number: life.run for number, life in enumerate(lives) if life.run and life.finished}
+        state = [(number, run.agent, self._read[lives[number].folder][0]) for number, run in runs.items()]
+        known, found = self._measured
+        if known != state:
+            found = self._measure(runs)
+            self._measured = state, found
+        return found
+
+    def _measure(self, runs: dict[int, Run]) -> tuple[list[dict[str, Any]], dict[int, Measured]]:
         numbers = {id(run): number for number, run in runs.items()}
-        summaries, by_number = [], {}
+        summaries, by_number = [], dict[int, Measured]()
         for scenario, same in by_scenario(runs.values(), grouped=True).items():
             measured = measure_runs(same, self.experts, Options())
             by_number |= {numbers[id(one.run)]: one for one in measured}
@@ -219,7 +230,7 @@ def _short(number: float | None) -> float | None:
 
 def _differences(lives: Sequence[Life]) -> list[str]:
     """Agents of one name whose settings differ: their averages mean little."""
-    notes, first = [], {}
+    notes, first = [], dict[str, Any]()
     for life in lives:
         settings = life.config.get("settings")
         if settings is not None and first.setdefault(life.agent, settings) != settings:

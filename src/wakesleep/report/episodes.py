@@ -11,6 +11,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from PIL import Image
 
@@ -81,7 +82,8 @@ def _act(policy: Actor, world: World, observation: Any, key: jax.Array) -> jax.A
 def _play(task: str, seed: int, policy: Actor) -> dict[str, Any]:
     world = world_of(task)
     starts = jax.tree.map(lambda leaf: leaf[0], evaluation_starts(task, world, seed, 1))
-    start = starts.state, TimeStep(starts.observation, np.float32(0), np.bool_(False), np.bool_(False))
+    nothing, no = jnp.float32(0), jnp.bool_(False)
+    start = starts.state, TimeStep(starts.observation, nothing, no, no)
     played = record(world, lambda seen, key: _act(policy, world, seen, key), jax.random.key(0), start, LONGEST)
     names = getattr(world, "action_names", None)
     shown: dict[str, Any] = {

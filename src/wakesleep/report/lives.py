@@ -1,14 +1,16 @@
 """Lifetimes as the report meets them: finished, under way, or damaged. One bad folder never hides the others."""
 
-import json
+import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from wakesleep import store
 from wakesleep.errors import UserError
 from wakesleep.metrics.runs import Run, find_runs
+
+BEGUN = "it has only begun: no episode is logged yet"
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,11 @@ class Life:
 
 def find_lives(folders: Sequence[Path]) -> list[Life]:
     """All lifetimes below some folders, at any depth; single-task experts are none."""
+    return [read_life(folder, name) for folder, name in find_folders(folders).items()]
+
+
+def find_folders(folders: Sequence[Path]) -> dict[Path, str]:
+    """The folders of all lifetimes, and what each is called."""
     found: dict[Path, str] = {}
     for folder in folders:
         if not folder.is_dir():
@@ -72,23 +79,36 @@ def find_lives(folders: Sequence[Path]) -> list[Life]:
             f"{', '.join(map(str, folders))} holds no lifetime: live one with `wakesleep run --out ...`, or name a"
             " folder of logs in l2logger's layout"
         )
-    return [read_life(folder, name) for folder, name in found.items()]
+    names = list(found.values())
+    return {place: name if names.count(name) == 1 else str(place) for place, name in found.items()}
 
 
 def read_life(folder: Path, name: str) -> Life:
     """What a folder holds of a lifetime."""
-    config, summary, progress = (_load(folder / f"{part}.json") for part in ("config", "summary", "progress"))
-    if progress:
-        progress["seen"] = (folder / "progress.json").stat().st_mtime
-    life = Life(folder, name, config, summary, progress)
-    begun = config and not summary and not any(folder.rglob("data-log.tsv"))
-    if begun:
-        return Life(folder, name, config, summary, progress, problem="it has only begun: no episode is logged yet")
+    config, summary = _load(folder / "config.json"), _load(folder / "summary.json")
+    life = Life(folder, name, config, summary, read_progress(folder))
+    if config and not summary and not any(folder.rglob("data-log.tsv")):
+        return replace(life, problem=BEGUN)
     try:
         runs, _ = find_runs([folder], unfinished=True)
     except UserError as error:
-        return Life(folder, name, life.config, life.summary, life.progress, problem=str(error))
-    return Life(folder, name, life.config, life.summary, life.progress, runs[0])
+        return replace(life, problem=str(error))
+    return replace(life, run=runs[0])
+
+
+def read_progress(folder: Path) -> dict[str, Any]:
+    """How far a lifetime under way is, and when it said so (`seen`)."""
+    progress = _load(file := folder / "progress.json")
+    with contextlib.suppress(OSError):
+        return {**progress, "seen": file.stat().st_mtime} if progress else {}
+    return {}
+
+
+def state_of(folder: Path) -> list[tuple[str, int, int]]:
+    """What changes whenever something is logged: names, times and sizes of the files that `read_life` reads."""
+    files = [*folder.glob("*.json"), *folder.rglob("data-log.tsv")]
+    stats = [(file, file.stat()) for file in sorted(files) if file.name != "progress.json"]
+    return [(str(file), stat.st_mtime_ns, stat.st_size) for file, stat in stats]
 
 
 def _is_life(folder: Path) -> bool:
@@ -102,7 +122,7 @@ def _load(file: Path) -> dict[str, Any]:
     """A JSON object, or nothing where there is none: what is damaged is missing."""
     try:
         return _mapping(store.load_json(file))
-    except (UserError, json.JSONDecodeError):
+    except UserError:
         return {}
 
 

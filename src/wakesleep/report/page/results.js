@@ -168,15 +168,17 @@ function forgettingSection(data, view) {
       return { value, strength: (value - low) / (high - low), now: group.blocks[group.evaluations[column] - 1]?.task === tasks[row] };
     });
   };
-  return [el("p", { class: "quiet" }, `A row that is dark in a framed cell (the task just learned) and pale to the right of it was forgotten. Colours run from ${number(low)} to ${number(high)}.`),
+  return [el("p", { class: "quiet" }, `A task whose row is strong in the framed cell, where it was just learned, and fades to the right of it, was forgotten. Colours run from ${number(low)} to ${number(high)}.`),
     groupCards(data, view, "forgetting", draw)];
 }
 
 /** Forward and backward transfer between tasks. */
 function transferSection(data, view) {
   const method = view.state.method;
-  const cards = data.transfers.filter((one) => view.has("agents", one.agent) && view.has("scenarios", one.scenario)).flatMap((one) =>
-    ["forward", "backward"].map((direction) => transferCard(view, one, direction, method)));
+  const cards = data.transfers.filter((one) => view.has("agents", one.agent) && view.has("scenarios", one.scenario)).map((one) => {
+    const matrices = ["forward", "backward"].map((direction) => transferMatrix(view, one, direction, method)).filter(Boolean);
+    return matrices.length ? el("div", { class: "card stack" }, el("h3", {}, `${one.agent} · ${one.scenario}`), matrices) : null;
+  });
   return [
     el("p", { class: "quiet" }, "What learning the task of the row did to the return of the task of the column, evaluated before and after, as l2metrics prepares it. ",
       "Ratio: above 1 it helped. Contrast: above 0 it helped. Means over lifetimes; in each the first time counts."),
@@ -185,15 +187,14 @@ function transferSection(data, view) {
   ];
 }
 
-function transferCard(view, one, direction, method) {
+function transferMatrix(view, one, direction, method) {
   const pairs = one[direction].filter((pair) => view.has("tasks", pair.learned) && view.has("tasks", pair.evaluated));
   if (!pairs.length) return null;
   const rows = [...new Set(pairs.map((pair) => pair.learned))], columns = [...new Set(pairs.map((pair) => pair.evaluated))];
   const name = direction === "forward" ? "Forward transfer (FT)" : "Backward transfer (BT)";
-  return el("div", { class: "card" }, el("h3", {}, `${one.agent} · ${one.scenario}`),
-    heatTable(`${name}, ${method}`, "learned ↓ evaluated →", rows, columns, (row, column) => {
-      const found = pairs.find((pair) => pair.learned === rows[row] && pair.evaluated === columns[column]);
-      if (!found || found[method] === null) return null;
-      return { value: found[method], strength: found.contrast ?? 0, title: plural(found.lifetimes, "lifetime") };
-    }));
+  return heatTable(`${name}, ${method}`, "learned ↓ evaluated →", rows, columns, (row, column) => {
+    const found = pairs.find((pair) => pair.learned === rows[row] && pair.evaluated === columns[column]);
+    if (!found || found[method] === null) return null;
+    return { value: found[method], strength: Math.max(-1, Math.min(1, found.contrast ?? 0)), title: plural(found.lifetimes, "lifetime") };
+  });
 }

@@ -56,7 +56,7 @@ function driftCard(data, view, life, sleep) {
   const move = (share) => {
     state.drift = share;
     slider.value = Math.round(share * 100);
-    words.textContent = share === 0 ? "before" : share === 1 ? "after" : `${Math.round(share * 100)} %`;
+    words.textContent = share === 0 ? "shown: before" : share === 1 ? "shown: after" : `shown: ${Math.round(share * 100)} % of the way`;
     chart.at(share);
   };
   const slider = el("input", { type: "range", id: "drift", min: 0, max: 100, "aria-label": "From before to after the sleep", input: () => move(slider.value / 100) });
