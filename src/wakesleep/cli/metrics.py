@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
 
 from wakesleep.errors import UserError
 
 if TYPE_CHECKING:
-    from wakesleep.metrics.experts import Experts
     from wakesleep.metrics.prepare import Options
     from wakesleep.metrics.runs import Measured
     from wakesleep.metrics.summary import ScenarioResult
@@ -136,12 +136,15 @@ def metrics(arguments: Annotated[Metrics, tyro.conf.arg(name="")]) -> None:
 def compare(arguments: Annotated[Compare, tyro.conf.arg(name="")]) -> None:
     """Compare agents: a row for each, with what is significantly better (•) or worse (∘) than the baseline."""
     from wakesleep.metrics.paper import table
+    from wakesleep.metrics.runs import same_syllabi
     from wakesleep.metrics.summary import agent_table, to_json
 
     columns = arguments.columns()
     paper = table(arguments.paper) if arguments.paper else None
     found = _measure(arguments)
-    for result, _ in found:
+    for result, measured in found:
+        if not same_syllabi(measured):
+            _say([f"the agents ({result.scenario}) did not learn the same tasks in the same orders: mind that"])
         if result.baseline is None:
             _say([f"no agent is called {arguments.baseline!r} ({result.scenario}): nothing is marked; see --baseline"])
         if paper and not any(paper.find(result.scenario, agent.agent.split(" (")[0]) for agent in result.agents):
@@ -166,7 +169,7 @@ def _measure(arguments: Arguments) -> "list[tuple[ScenarioResult, list[Measured]
     experts = None
     if arguments.experts:
         experts = read_experts(arguments.experts, arguments.measure, arguments.expert_return)
-        notes += [*experts.notes, _source(experts)]
+        notes += [*experts.notes, experts.returns_from]
     else:
         notes.append("without --experts there are no RP, SE and RR; PM, FT and BT need none")
     found = []
@@ -176,15 +179,6 @@ def _measure(arguments: Arguments) -> "list[tuple[ScenarioResult, list[Measured]
         notes += [f"{one.run.folder}: {note}" for one in measured for note in one.metrics.notes]
     _say(notes)
     return found
-
-
-def _source(experts: "Experts") -> str:
-    by_source: dict[str, list[str]] = {}
-    for task in experts.tasks:
-        by_source.setdefault(experts.source_of(experts.of(task)), []).append(task)
-    words = {"evaluation": "the frozen experts' evaluation", "curve": "the last tenth of the experts' curves"}
-    parts = [f"{words[source]} ({', '.join(tasks)})" for source, tasks in by_source.items()]
-    return f"R* is {'; '.join(parts)}, mean over experts"
 
 
 def _print(
@@ -205,17 +199,20 @@ def _print(
         case _:
             console = Console(width=None if sys.stdout.isatty() else 200)
             for table in tables:
-                console.print(_rich(table))
+                shown = _rich(table)
+                fits = console.measure(shown, options=console.options.update(max_width=1000)).maximum <= console.width
+                console.print(shown if fits else _rich(table, narrow=True))
             for _, measured in found:
                 _say(reasons(measured, arguments.columns()))
 
 
-def _rich(table: "Table") -> RichTable:
-    shown = RichTable(title=table.title)
+def _rich(table: "Table", narrow: bool = False) -> RichTable:
+    shown = RichTable(title=table.title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for number, name in enumerate(table.header):
         shown.add_column(name, justify="left" if number < 2 else "right", overflow="fold")
     for row in table.rows:
-        shown.add_row(*map(str, row))
+        cells = map(str, row)
+        shown.add_row(*(cell.replace(" ± ", "\n± ") for cell in cells) if narrow else cells)
     return shown
 
 

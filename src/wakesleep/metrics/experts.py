@@ -69,6 +69,16 @@ class Experts:
         stored = all(run.returns is not None for run in runs)
         return EVALUATION if self.source == EVALUATION and stored else CURVE
 
+    @property
+    def returns_from(self) -> str:
+        """Where R* comes from, in words."""
+        words = {EVALUATION: "the frozen experts' evaluation", CURVE: "the last tenth of the experts' curves"}
+        tasks: dict[str, list[str]] = {}
+        for task in self.tasks:
+            tasks.setdefault(words[self.source_of(self.of(task))], []).append(task)
+        parts = [f"{source} ({', '.join(names)})" for source, names in tasks.items()]
+        return f"R* is {' and '.join(parts)}, mean over experts"
+
     def expert_return(self, task: str, agnostic: bool = False) -> Value:
         """R* of a task: the mean over its experts."""
         if not (runs := self.of(task, agnostic)):
@@ -91,13 +101,6 @@ def read_experts(folder: Path, measure: str = "reward", source: str = EVALUATION
     if not runs:
         raise UserError(f"{folder} holds no finished expert: make some with `wakesleep experts train --out {folder}`")
     notes = [f"the expert in {log} is not finished and does not count" for log in unfinished]
-    experts = Experts(folder, runs, source)
-    if source == EVALUATION:
-        poor = [task for task in experts.tasks if experts.source_of(experts.of(task)) == CURVE]
-        if poor:
-            notes.append(
-                f"no evaluation is stored for the expert of {', '.join(poor)}: R* is the last tenth of the curve"
-            )
     return Experts(folder, runs, source, tuple(notes))
 
 

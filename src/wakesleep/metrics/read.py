@@ -4,13 +4,13 @@ All files called data-log.tsv below a folder belong to one log. Kept are the com
 chosen column, in l2logger's order (by `exp_num`, then `block_num`).
 """
 
+import contextlib
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -55,7 +55,8 @@ class Log:
 
 def read_log(folder: Path, measure: str = "reward") -> Log:
     """Read the log in a folder; `measure` is the column that tells how good an episode was."""
-    columns = store.load_json(_info_file(folder)).get("metrics_columns")
+    info = store.load_json(_info_file(folder))
+    columns = info.get("metrics_columns") if isinstance(info, dict) else None
     if not isinstance(columns, list) or measure not in columns:
         raise UserError(f"{folder} has no metric called {measure!r}: its logger_info.json names {columns}")
     files = sorted(folder.rglob("data-log.tsv"))
@@ -80,13 +81,13 @@ class _Columns:
         self.texts: dict[str, list[str]] = {name: [] for name in (*NEEDED, measure, *optional)}
         self.ends: list[tuple[int, Path]] = []
         for file in files:
-            header, rows = _rows(file)
-            if missing := [name for name in (*NEEDED, measure) if name not in header]:
-                raise UserError(f"{file} has no column {missing[0]!r}: it has {', '.join(header)}")
-            by_name = dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else {}
+            columns = _columns(file)
+            if missing := [name for name in (*NEEDED, measure) if name not in columns]:
+                raise UserError(f"{file} has no column {missing[0]!r}: it has {', '.join(columns)}")
+            count = len(columns[measure])
             for name, texts in self.texts.items():
                 default = "wake" if name == "block_subtype" else ""
-                texts.extend(by_name.get(name, (default,) * len(rows)))
+                texts.extend(columns.get(name, [default] * count))
             self.ends.append((len(self.texts["block_num"]), file))
 
     def place(self, row: int) -> str:
@@ -104,27 +105,31 @@ class _Columns:
         if strange := set(texts) - set(allowed):
             row = next(row for row, text in enumerate(texts) if text in strange)
             raise UserError(f"{name} in {self.place(row)} is {texts[row]!r}, not {' or '.join(allowed)}")
-        return np.array(texts) == allowed[1]
+        return np.array([text == allowed[1] for text in texts], bool)
 
     def counts(self, name: str) -> np.ndarray:
         """Whole numbers from 0 on."""
-        return self._parse(name, _count, np.dtype(int), "a whole number from 0 on")
+        with contextlib.suppress(ValueError, OverflowError):
+            if (found := np.array(list(map(int, self.texts[name])), np.int64)).min(initial=0) >= 0:
+                return found
+        return self._one_by_one(name, _count, "a whole number from 0 on")
 
     def numbers(self, name: str) -> np.ndarray:
         """Numbers; not a number where the field is empty."""
-        return self._parse(name, _number, np.dtype(float), "a finite number")
+        with contextlib.suppress(ValueError):
+            if not np.isinf(found := np.array(list(map(float, self.texts[name])))).any():
+                return found
+        return self._one_by_one(name, _number, "a finite number")
 
-    def _parse(self, name: str, parse: Any, dtype: np.dtype, what: str) -> np.ndarray:
-        texts = self.texts[name]
-        try:
-            return np.fromiter(map(parse, texts), dtype, len(texts))
-        except (ValueError, OverflowError):
-            for row, text in enumerate(texts):
-                try:
-                    parse(text)
-                except ValueError:
-                    raise UserError(f"{name} in {self.place(row)} is {text!r}, not {what}") from None
-            raise
+    def _one_by_one(self, name: str, parse: Callable[[str], float], what: str) -> np.ndarray:
+        """Slowly: finds the row that is wrong."""
+        found = []
+        for row, text in enumerate(self.texts[name]):
+            try:
+                found.append(parse(text))
+            except ValueError:
+                raise UserError(f"{name} in {self.place(row)} is {text!r}, not {what}") from None
+        return np.array(found)
 
 
 def _count(text: str) -> int:
@@ -145,22 +150,34 @@ def _number(text: str) -> float:
     return number
 
 
-def _rows(file: Path) -> tuple[list[str], list[list[str]]]:
+def _columns(file: Path) -> dict[str, Sequence[str]]:
+    """The columns of a file by name."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")  # line ends of any system become "\n"
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{file} cannot be read ({error}): it is damaged or not a log") from error
     if not text:
         raise UserError(f"{file} is empty: it was cut off; remove its folder or log that block again")
-    cut_off = not text.endswith("\n")
     try:
-        header, *rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t", strict=True)
+        header, rows, counts = _quoted(text) if '"' in text else _plain(text)
     except (csv.Error, ValueError) as error:
         raise UserError(f"{file} is damaged: {error}") from error
-    if cut_off or any(len(row) != len(header) for row in rows):
-        row = next((number for number, row in enumerate(rows) if len(row) != len(header)), len(rows) - 1)
+    if not text.endswith("\n") or set(counts) - {len(header)}:
+        row = next((number for number, count in enumerate(counts) if count != len(header)), len(counts) - 1)
         raise UserError(f"line {row + 2} of {file} is damaged or cut off: mend the file or log that block again")
-    return header, rows
+    return {name: rows[number :: len(header)] for number, name in enumerate(header)}
+
+
+def _plain(text: str) -> tuple[list[str], list[str], list[int]]:
+    """Header, all fields one after the other, fields in each row; nothing is quoted: quick."""
+    head, *lines = text.removesuffix("\n").split("\n")
+    return head.split("\t"), "\t".join(lines).split("\t") if lines else [], [line.count("\t") + 1 for line in lines]
+
+
+def _quoted(text: str) -> tuple[list[str], list[str], list[int]]:
+    """The same where fields are quoted."""
+    header, *rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t", strict=True)
+    return header, [field for row in rows for field in row], [len(row) for row in rows]
 
 
 def _log(folder: Path, columns: _Columns, measure: str) -> Log:
@@ -179,17 +196,17 @@ def _log(folder: Path, columns: _Columns, measure: str) -> Log:
         notes.append(f"{empty} episodes without a {measure} left out")
     if gone := sorted(set(range(int(block.min()), int(block.max()))) - set(block.tolist())):
         notes.append(f"no episode ended in block {', '.join(map(str, gone))}: what was learned there is not known")
+    names = dict.fromkeys(columns.texts["task_name"])
     spellings: dict[str, str] = {}
-    for name in columns.texts["task_name"]:
+    for name in names:
         spellings.setdefault(name.lower(), name)
-    index = {key: number for number, key in enumerate(spellings)}
-    task = np.array([index[name.lower()] for name in columns.texts["task_name"]])
-    lengths = columns.texts["episode_step_count"]
-    length = columns.counts("episode_step_count")[kept] if lengths[0] else None
+    codes = {name: list(spellings).index(name.lower()) for name in names}
+    task = np.array([codes[name] for name in columns.texts["task_name"]])
+    length = columns.numbers("episode_step_count")[kept]
     _check_params(columns, notes, block, task)
     return Log(
         folder, tuple(spellings.values()), task[kept], block[kept], experience[kept], ~is_test[kept],
-        is_sleep[kept], value[kept], length, tuple(notes),
+        is_sleep[kept], value[kept], None if np.isnan(length).any() else length, tuple(notes),
     )  # fmt: skip
 
 

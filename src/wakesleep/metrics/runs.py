@@ -49,6 +49,8 @@ class Run:
         """What it took."""
         file = self.folder / "summary.json"
         summary = store.load_json(file) if file.exists() else {}
+        if not isinstance(summary, dict):
+            raise UserError(f"{file} is not a JSON object")
         return Budget(self.log.learning_steps, summary.get("parameters"), summary.get("replay_bytes"))
 
 
@@ -67,22 +69,27 @@ def find_runs(
 
     Lifetimes that are still under way are left out unless asked for; single-task experts always.
     """
-    found: dict[Path, str] = {}
+    found: dict[Path, tuple[Path, str]] = {}
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"there is no folder {folder}")
         logs = sorted(file.parent for file in folder.rglob("logger_info.json"))
         if not logs:
             raise UserError(f"{folder} holds no lifetime: nothing in it is a log in l2logger's layout")
-        found |= {log: str(log.relative_to(folder)) if log != folder else log.resolve().name for log in logs}
+        for log in logs:
+            name = str(log.relative_to(folder)) if log != folder else log.resolve().name
+            found.setdefault(log.resolve(), (log, name))
     runs, notes = [], []
-    for folder, name in found.items():
+    for folder, name in found.values():
         info = _scenario_info(folder)
         if info.get("scenario_type") == "ste":
             continue
         finished = not (folder / "config.json").exists() or (folder / "summary.json").exists()
         if not finished and not unfinished:
             notes.append(f"{folder} is not finished and does not count (go on with it: wakesleep resume {folder})")
+            continue
+        if not finished and not any(folder.rglob("data-log.tsv")):
+            notes.append(f"{folder} has only just begun and does not count")
             continue
         runs.append(_run(folder, name, info, finished, measure_name))
     if not runs:
@@ -118,6 +125,14 @@ def measure_runs(
     return [Measured(run, measure(run.log, experts, options)) for run in runs]
 
 
+def same_syllabi(measured: Sequence[Measured]) -> bool:
+    """Whether all agents learned the same tasks in the same orders, equally often."""
+    lived: dict[str, list[tuple[tuple[str, ...], ...]]] = {}
+    for one in measured:
+        lived.setdefault(one.run.agent, []).append(tuple(block.just_learned for block in one.metrics.evaluations))
+    return len({tuple(sorted(orders)) for orders in lived.values()}) == 1
+
+
 def _check_experts(runs: Sequence[Run], experts: Experts) -> None:
     have = {name.lower() for task in experts.tasks for name in (task, task.split("_")[0])}
     for run in runs:
@@ -142,8 +157,8 @@ def _run(folder: Path, name: str, info: dict[str, Any], finished: bool, measure_
     scenario = syllabus.get("scenario") if isinstance(syllabus, dict) else info.get("scenario_type")
     agent, seed = info.get("agent") or folder.resolve().parent.name, info.get("seed")
     return Run(
-        folder, name, str(agent), str(info.get("preset", "")), str(scenario or ""), seed if isinstance(seed, int) else None,
-        finished, read_log(folder, measure_name),
+        folder, name, str(agent), str(info.get("preset", "")), str(scenario or ""),
+        seed if isinstance(seed, int) else None, finished, read_log(folder, measure_name),
     )  # fmt: skip
 
 

@@ -75,12 +75,12 @@ def summarise(numbers: Sequence[float], seed: int = 0) -> Summary | None:
 
 def compare(groups: Mapping[str, Sequence[float]], baseline: str) -> Comparison | None:
     """Compare all agents that have at least two lifetimes with the baseline; None if there is nothing to compare."""
-    from scikit_posthocs import posthoc_dunn
-    from scipy import stats
-
     known = {agent: np.asarray(numbers, float) for agent, numbers in groups.items() if len(numbers) > 1}
     if baseline not in known or len(known) < 2:
         return None
+    from scikit_posthocs import posthoc_dunn
+    from scipy import stats
+
     values = np.concatenate(list(known.values()))
     names = np.repeat(list(known), [len(numbers) for numbers in known.values()])
     others = [agent for agent in known if agent != baseline]

@@ -73,7 +73,7 @@ def agent_table(result: ScenarioResult, columns: Sequence[str], paper: PaperTabl
         if paper and row:
             theirs: list[Entry] = [Number(*row.cells[name]) if name in row.cells else ABSENT for name in columns]
             rows.append((f"paper: {row.name}", str(paper.lifetimes or "?"), *theirs, "", "", ""))
-    return _table(result, ("agent", "lifetimes"), columns, ("steps", "parameters", "replay"), rows)
+    return _table(result, ("agent", "n"), columns, ("steps", "parameters", "replay"), rows)
 
 
 def reasons(measured: Sequence[Measured], columns: Sequence[str]) -> list[str]:
