@@ -1,13 +1,21 @@
 """Sleeps and episodes of a life that was really lived, as the page gets them."""
 
+import base64
+import io
+
+import jax
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.report.lives import ORDER, write_life
 from wakesleep import UserError
+from wakesleep.report import episodes as episodes_module
 from wakesleep.report.episodes import LONGEST, episodes
 from wakesleep.report.lives import read_life
 from wakesleep.report.sleeps import losses_of, minigrid_picture, read_sleep, sleep_files, sleeps
+from wakesleep.wake.experts import world_of
+from wakesleep.worlds.episode import random_player, record
 from wakesleep.worlds.minigrid.cells import WALL
 
 
@@ -68,6 +76,29 @@ def test_sleeps_that_left_little(tmp_path):
     assert "sleep-0011.npz is damaged" in problems[0]
     with pytest.raises(UserError, match="damaged"):
         read_sleep(folder / "sleep-0011.npz")
+
+
+def test_a_sleep_that_diverged_is_shown_without_features(lived, tmp_path):
+    life = read_life(lived, "life")
+    arrays = dict(np.load(sleep_files(lived)[0]))
+    arrays["['after']"] = np.full_like(arrays["['after']"], np.nan)
+    arrays["['curves'].experience.kl"] = np.full(20, np.inf)
+    np.savez(tmp_path / "sleep-0003.npz", **arrays)
+    ((shown,), problems) = sleeps(life, [tmp_path / "sleep-0003.npz"])
+    assert problems == []
+    assert "points" not in shown
+    assert shown["losses"]["experience"]["kl"] == [None] * 20
+
+
+def test_worlds_that_can_be_drawn_become_a_strip():
+    world = world_of("DoorKey_S5")
+    played = record(world, random_player(world), jax.random.key(0), max_steps=60)
+    shown = episodes_module._strip(world, played)
+    picture = Image.open(io.BytesIO(base64.b64decode(shown["strip"].split(",")[1])))
+    assert picture.size == (160, shown["height"] * len(shown["moments"]))
+    assert shown["moments"][0] == 0
+    assert shown["moments"][-1] == len(played.actions)
+    assert len(shown["strip"]) < 40_000
 
 
 def test_the_final_policy_plays_every_task(lived):

@@ -34,7 +34,7 @@ class Life:
     @property
     def finished(self) -> bool:
         """Whether it was lived to its end."""
-        return self.run.finished if self.run else bool(self.summary)
+        return self.run.finished if self.run else bool(self.summary) or not self.config
 
     @property
     def agent(self) -> str:
@@ -50,6 +50,13 @@ class Life:
     def scenario(self) -> str:
         """By what rule its syllabus was made."""
         return self.run.scenario if self.run else str(self.syllabus.get("scenario", ""))
+
+    def setting(self, name: str) -> Any:
+        """One of the agent's settings by its name (`sleep.iterations`); None where there is no such thing."""
+        value: Any = self.config.get("settings")
+        for part in name.split("."):
+            value = _mapping(value).get(part)
+        return value
 
     @property
     def planned(self) -> list[dict[str, Any]]:

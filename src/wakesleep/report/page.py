@@ -1,6 +1,7 @@
 """The page itself: style, scripts and data put into one HTML file that needs nothing else, on or off line."""
 
 import json
+import math
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -32,8 +33,20 @@ def page(data: dict[str, Any], title: str = "Lifetimes", live: bool = False) -> 
 
 
 def to_text(data: dict[str, Any]) -> str:
-    """JSON that can stand inside a script element."""
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    """JSON that can stand inside a script element; numbers that are none (an agent may have diverged) are null."""
+    try:
+        text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(data), separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_page(file: Path, text: str) -> None:

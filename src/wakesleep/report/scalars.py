@@ -57,11 +57,11 @@ def scalars(life: Life) -> Iterator[Scalar]:
             for before, value in zip(shown.evaluations, returns, strict=True):
                 found.append(Scalar(STEPS, int(edges[before]), f"evaluate/{task}", value))
     yield from sorted((scalar for scalar in found if np.isfinite(scalar.value)), key=lambda scalar: scalar.step)
-    settings, begin = life.config.get("settings") or {}, 0
+    begin = 0
     for file in sleep_files(life.folder):
         curves = losses_of(read_sleep(file))
         points = max((len(values) for terms in curves.values() for values in terms.values()), default=0)
-        iterations = int((settings.get("sleep") or {}).get("iterations") or points)
+        iterations = int(life.setting("sleep.iterations") or points)
         for number in range(points):
             step = begin + (number + 1) * iterations // points
             for replay, terms in curves.items():

@@ -58,9 +58,7 @@ def sleeps(life: Life, files: Sequence[Path]) -> tuple[list[dict[str, Any]], lis
 
 
 def _sleep(life: Life, arrays: dict[str, np.ndarray], number: int) -> dict[str, Any]:
-    settings = life.config.get("settings")
-    settings = settings if isinstance(settings, dict) else {}
-    per_block = max(1, int(settings.get("sleeps_per_block") or 1))
+    per_block = max(1, int(life.setting("sleeps_per_block") or 1))
     tasks = [str(block["task"]) for block in life.planned]
 
     def task_of(sleep: int) -> str:
@@ -71,13 +69,14 @@ def _sleep(life: Life, arrays: dict[str, np.ndarray], number: int) -> dict[str, 
     shown: dict[str, Any] = {
         "number": number,
         "task": task_of(number),
-        "iterations": (settings.get("sleep") or {}).get("iterations"),
+        "iterations": life.setting("sleep.iterations"),
         "losses": {
             kind: {term: rounded(_thin(values, _LOSSES)) for term, values in terms.items()}
             for kind, terms in losses_of(arrays).items()
         },
     }
-    if all(name in arrays for name in _NEEDED) and arrays["sleep"].size:
+    whole = all(name in arrays and arrays[name].size for name in _NEEDED)
+    if whole and np.isfinite(arrays["before"]).all() and np.isfinite(arrays["after"]).all():
         shown |= _features(arrays, [task_of(int(origin)) for origin in arrays["sleep"]])
     shown["pictures"] = {
         name.removeprefix("picture_"): [minigrid_picture(picture) for picture in pictures[:_PICTURES]]
@@ -95,12 +94,14 @@ def _features(arrays: dict[str, np.ndarray], origins: list[str]) -> dict[str, An
     spread = max(float(np.sqrt(((after - after.mean(0)) ** 2).sum(1).mean())), 1e-12)
     moved = np.sqrt(((after - before) ** 2).sum(1)) / spread
     kept = np.sort(np.random.default_rng(0).permutation(len(task))[:_POINTS])
-    dreamed = arrays.get("dreamed_after", after)[:, :2]  # a few dreams may lie far out: those are put on the border
+    # a few dreams may lie far out: those are put on the border
+    dreamed = np.nan_to_num(arrays.get("dreamed_after", after)[:, :2])
     shown = np.concatenate([before[:, :2], after[:, :2], np.quantile(dreamed, [0.05, 0.95], axis=0)])
     low, high = shown.min(0), shown.max(0)
 
     def place(points: np.ndarray) -> list[int]:
-        scaled = np.clip((points[:, :2] - low) / np.maximum(high - low, 1e-12), -0.01, 1.01)
+        points = np.nan_to_num(points[:, :2])
+        scaled = np.clip((points - low) / np.maximum(high - low, 1e-12), -0.01, 1.01)
         return np.round(scaled * GRID).astype(int).ravel().tolist()
 
     dreams = {

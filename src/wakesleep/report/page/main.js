@@ -24,7 +24,7 @@ const view = {
   state: { off: { agents: new Set(), scenarios: new Set(), tasks: new Set() }, all: new Set(), life: {}, sleep: 0, dream: 0, drift: 1, colour: "task", dreams: true, method: "ratio" },
   width: 400,
   has: (kind, name) => !view.state.off[kind].has(name),
-  showsGroup: (group) => view.has("agents", group.agent) && view.has("scenarios", group.scenario) && Object.keys(group.returns).some((task) => view.has("tasks", task)),
+  showsGroup: (group) => view.has("agents", group.agent) && view.has("scenarios", group.scenario) && [...Object.keys(group.returns), ...group.blocks.map((block) => block.task)].some((task) => view.has("tasks", task)),
   showsLife: (life) => view.has("agents", life.agent) && view.has("scenarios", life.scenario) && (!life.tasks.length || life.tasks.some((task) => view.has("tasks", task))),
   draw,
 };

@@ -28,7 +28,7 @@ function summaryTable(data, view, one, names, heads) {
     const size = bytes === null ? "–" : `${number(bytes / 1e6)} MB`;
     rows.push([agent.agent, count(agent.lifetimes), ...cells, count(steps), count(parameters), size]);
     if (agent.paper) {
-      const theirs = names.map((name) => agent.paper[name] ? spread(agent.paper[name].value ?? agent.paper[name].mean, agent.paper[name].spread) : "–");
+      const theirs = names.map((name) => agent.paper[name] ? `${spread(agent.paper[name].mean, agent.paper[name].spread)} ${agent.paper[name].mark}` : "–");
       rows.push([`the paper's ${agent.agent}`, "", ...theirs, "", "", ""]);
     }
   }
