@@ -6,12 +6,14 @@ import threading
 import time
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from tests.report.lives import ORDER, write_life
 from wakesleep.report.data import Reporter, Wanted
 from wakesleep.report.page import page, write_page
 from wakesleep.report.serve import make_server
+from wakesleep.worlds.minigrid.cells import CHANNEL_MAXIMA
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
@@ -89,12 +91,16 @@ def browser(tmp_path_factory):
 def report(tmp_path_factory, lived):
     """Lives of three agents, one of them under way and one damaged, as a file."""
     folder = tmp_path_factory.mktemp("report")
-    shutil.copytree(lived, folder / "lives" / "two-headed-0")
+    shutil.copytree(lived, folder / "lives" / "hidden-0")
+    for number, file in enumerate(sorted((folder / "lives").rglob("sleep-*.npz"))):  # as if it dreamed of observations
+        views = np.random.default_rng(number).integers(0, np.add(CHANNEL_MAXIMA, 1), (16, 7, 7, 3)).astype(np.uint8)
+        pictures = {f"['picture_{kind}']": views for kind in ("seen", "seen_again", "dream", "dream_looped")}
+        np.savez(file, **np.load(file), **pictures)
     for seed in range(3):
         write_life(folder / "lives" / f"baseline-{seed}", "baseline", seed, first=(0.0, 0.9, 0.1 + seed / 100))
-        write_life(folder / "lives" / f"hidden-{seed}", "hidden", seed, first=(0.0, 0.9, 0.8 + seed / 100))
+        write_life(folder / "lives" / f"other-{seed}", "sequential", seed, first=(0.0, 0.9, 0.8 + seed / 100))
     now = {"part": 0.25, "words": "learning, block 1 of 2", "seconds": 30.0}
-    write_life(folder / "lives" / "now", "hidden", 9, until=2, **now)
+    write_life(folder / "lives" / "now", "sequential", 9, until=2, **now)
     (file,) = (folder / "lives" / "baseline-2").rglob("0-test/data-log.tsv")
     file.write_text(file.read_text()[:-9])
     write_page(folder / "report.html", page(Reporter(Wanted((folder / "lives",))).data()))
@@ -120,16 +126,16 @@ def test_it_draws_everything_without_a_word_or_a_request(browser, report):
     assert browser.count("#episodes canvas") == 2
     assert "25 %, learning, block 1 of 2. Lived for 30 s, about 2 min left." in browser.texts("#running p")
     assert any("cut off" in text for text in browser.texts("#problems li"))
-    assert browser.texts("#summary tbody th")[:3] == ["baseline", "hidden", "two-headed"]
+    assert browser.texts("#summary tbody th")[:3] == ["baseline", "hidden", "sequential"]
 
 
 def test_filters_leave_what_is_ticked(shown):
     def agents():
         return {title.split(" · ")[0] for title in shown.texts("#evaluations h3")}
 
-    assert agents() == {"baseline", "hidden", "two-headed"}
+    assert agents() == {"baseline", "hidden", "sequential"}
     shown.tick("agents", "baseline")
-    assert agents() == {"hidden", "two-headed"}
+    assert agents() == {"hidden", "sequential"}
     assert "baseline" not in shown.texts("#summary tbody th")
     assert not any("baseline" in name for name in shown.texts("#lifetimes tbody th"))
     lines = shown.count("#evaluations polyline")
@@ -140,7 +146,7 @@ def test_filters_leave_what_is_ticked(shown):
     assert agents() == set()
     for kind, name in (("scenarios", "pairwise"), ("tasks", "DoorKey_S5"), ("agents", "baseline")):
         shown.tick(kind, name)
-    assert agents() == {"baseline", "hidden", "two-headed"}
+    assert agents() == {"baseline", "hidden", "sequential"}
     assert shown.complaints() == []
 
 

@@ -16,6 +16,7 @@ from wakesleep.metrics.runs import find_runs, measure_runs
 from wakesleep.metrics.summary import scenario_result
 from wakesleep.report import data as data_module
 from wakesleep.report.data import Reporter, Wanted
+from wakesleep.report.lives import Life
 from wakesleep.report.page import page, to_text
 
 
@@ -59,17 +60,12 @@ def test_without_experts_reasons_are_given(lives):
     assert any("no experts were given" in reason for reason in summary["reasons"])
 
 
-def test_details_go_round_the_agents(lives):
-    lives_found = [*"aaabbc"]
-    chosen = data_module._chosen([_Fake(agent) for agent in lives_found], 3)
-    assert chosen == {0, 3, 5}
-    assert data_module._chosen([_Fake(agent) for agent in lives_found], 4) == {0, 1, 3, 5}
-    assert data_module._chosen([_Fake("a"), _Fake("a", False)], 1) == {1}
-
-
-class _Fake:
-    def __init__(self, agent, finished=True):
-        self.agent, self.scenario, self.finished = agent, "", finished
+def test_details_go_round_the_agents(tmp_path):
+    lives = [Life(tmp_path, agent, {"agent": agent}, {"seconds": 1}) for agent in "aaabbc"]
+    assert data_module._chosen(lives, 3) == {0, 3, 5}
+    assert data_module._chosen(lives, 4) == {0, 1, 3, 5}
+    under_way = Life(tmp_path, "a", {"agent": "a"})
+    assert data_module._chosen([*lives, under_way], 1) == {6}
 
 
 def test_one_bad_life_does_not_hide_the_others(lives, lived):

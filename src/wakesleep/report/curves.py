@@ -56,7 +56,7 @@ def lived(life: Life, points: int) -> Lived:
     """Read a lifetime's log, which must be there."""
     assert life.run is not None
     log = life.run.log
-    lengths = np.ones(len(log), int) if log.length is None else log.length
+    lengths = np.ones(len(log), int) if log.length is None else log.length.astype(int)
     way = course(cut(log))
     counted = {number for numbers in way.evaluation.values() for number in numbers}
     blocks: list[Block] = []
