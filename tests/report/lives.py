@@ -12,7 +12,7 @@ def write_life(folder, agent, seed=0, first=(0.0, 0.9, 0.5), second=(0.1, 0.2, 0
     learning = [{"task": task, "steps": 400, "seed": 1} for task in order]
     syllabus = {"scenario": "pairwise", "tasks": list(order), "learning": learning, "evaluation_seed": 3, "episodes": 2}
     about = {
-        "agent": agent, "preset": "fast", "changes": {}, "seed": seed, "syllabus": syllabus,
+        "agent": agent, "preset": "paper", "changes": {}, "seed": seed, "syllabus": syllabus,
         "settings": {"sleep": {"iterations": 20}}, "versions": {"wakesleep": "0"},
     }  # fmt: skip
     writer = LogWriter(folder, {"scenario_type": "custom", **about})

@@ -154,8 +154,8 @@ def _chosen(lives: Sequence[Life], count: int) -> set[int]:
     for number in sorted(range(len(lives)), key=lambda number: (lives[number].finished, number)):
         kind = lives[number].agent, lives[number].scenario
         seen[kind] = seen.get(kind, -1) + 1
-        ranked.append((seen[kind], number))
-    return {number for _, number in sorted(ranked)[:count]}
+        ranked.append((seen[kind], lives[number].finished, number))
+    return {number for *_, number in sorted(ranked)[:count]}
 
 
 def _named(lives: list[Life]) -> list[Life]:

@@ -7,7 +7,7 @@ return of an EB). Along iterations of sleep, one sleep after the other: `sleep/R
 import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -31,6 +31,7 @@ class Scalar(NamedTuple):
     value: float
 
 
+@runtime_checkable
 class Logger(Protocol):
     """Where scalars of one lifetime go."""
 
