@@ -99,6 +99,7 @@ def report(tmp_path_factory, lived):
     for seed in range(3):
         write_life(folder / "lives" / f"baseline-{seed}", "baseline", seed, first=(0.0, 0.9, 0.1 + seed / 100))
         write_life(folder / "lives" / f"other-{seed}", "sequential", seed, first=(0.0, 0.9, 0.8 + seed / 100))
+    write_life(folder / "lives" / "elsewhere", "baseline", scenario="mine")
     now = {"part": 0.25, "words": "learning, block 1 of 2", "seconds": 30.0}
     write_life(folder / "lives" / "now", "sequential", 9, until=2, **now)
     (file,) = (folder / "lives" / "baseline-2").rglob("0-test/data-log.tsv")
@@ -126,7 +127,18 @@ def test_it_draws_everything_without_a_word_or_a_request(browser, report):
     assert browser.count("#episodes canvas") == 2
     assert "25 %, learning, block 1 of 2. Lived for 30 s, about 2 min left." in browser.texts("#running p")
     assert any("cut off" in text for text in browser.texts("#problems li"))
-    assert browser.texts("#summary tbody th")[:3] == ["baseline", "hidden", "sequential"]
+    assert set(browser.texts("#summary tbody th")) == {"baseline", "hidden", "sequential"}
+    assert browser.count("#summary table") == 2
+    assert all(browser.texts("#summary thead th"))
+
+
+def test_what_is_drawn_stays_in_its_chart(shown):
+    """Two lifetimes have an interval far wider than any return."""
+    box = "((box) => [box.y, box.y + box.height, n.ownerSVGElement.viewBox.baseVal.height])(n.getBBox())"
+    bands = shown.each("#evaluations polygon", box)
+    assert len(bands) == 4  # two agents with several lifetimes, two tasks
+    for top, bottom, height in bands:
+        assert 0 <= top <= bottom <= height
 
 
 def test_filters_leave_what_is_ticked(shown):

@@ -92,6 +92,11 @@ def test_settings_that_differ_under_one_name_are_said(lives):
     assert len(shown["configs"]) == 3
 
 
+def test_blocks_that_differ_in_length_are_said(lives):
+    write_life(lives / "shorter", "hidden", steps=300)
+    assert "blocks of DoorKey_S5 differ in length (pairwise): metrics mix them" in data_of(lives)["problems"]
+
+
 def test_lives_of_one_name_in_two_folders_are_told_apart(tmp_path):
     for place in ("a", "b"):
         write_life(tmp_path / place / "life", "hidden")

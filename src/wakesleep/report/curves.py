@@ -1,7 +1,7 @@
 """Lifetimes that learn the same tasks in the same order, averaged: the paper's zig-zag figures and learning curves.
 
-A *group* is an agent with the lifetimes that share scenario and order of tasks. A lifetime under way is a group of its
-own, so that means are never over lifetimes of different length. Curves are thinned to means over equal stretches.
+A *group* is an agent with its lifetimes that share scenario, order of tasks and lengths of blocks. A lifetime under way
+is a group of its own. Curves are thinned to means over equal stretches.
 """
 
 from collections.abc import Sequence
@@ -83,7 +83,8 @@ def groups(lives: Sequence[Life], points: int) -> list[dict[str, Any]]:
         if life.run is not None:
             shown = lived(life, points)
             alone = () if life.finished else (number,)
-            key = (life.scenario, shown.order, life.agent, tuple(shown.evaluations), *alone)
+            lengths = tuple(int(block["steps"]) for block in life.planned)
+            key = (life.scenario, shown.order, lengths, life.agent, tuple(shown.evaluations), *alone)
             found.setdefault(key, []).append((number, shown))
     return [_group(lives, members, points) for members in found.values()]
 

@@ -229,13 +229,16 @@ def _short(number: float | None) -> float | None:
 
 
 def _differences(lives: Sequence[Life]) -> list[str]:
-    """Agents of one name whose settings differ: their averages mean little."""
-    notes, first = [], dict[str, Any]()
+    """What lifetimes that are averaged do not share: then their means say little."""
+    notes, first = dict[str, None](), dict[Any, Any]()
     for life in lives:
         settings = life.config.get("settings")
         if settings is not None and first.setdefault(life.agent, settings) != settings:
-            notes.append(f"lifetimes of {life.agent} differ in their settings: means mix them (see Configurations)")
-    return list(dict.fromkeys(notes))
+            notes[f"lifetimes of {life.agent} differ in their settings: means mix them (see Configurations)"] = None
+        for block in life.planned:
+            if first.setdefault((life.scenario, block["task"]), block["steps"]) != block["steps"]:
+                notes[f"blocks of {block['task']} differ in length ({life.scenario}): metrics mix them"] = None
+    return list(notes)
 
 
 def check(wanted: Wanted) -> None:

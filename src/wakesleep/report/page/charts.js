@@ -40,7 +40,8 @@ function lineChart({ label, width, height = 230, x, y, regions = [], levels = []
   for (const level of levels) {
     root.append(svg("line", { class: "level", x1: px(level.from), x2: px(level.to), y1: py(level.y), y2: py(level.y), style: `stroke: ${colour(level.index)}` }));
   }
-  for (const line of series) drawSeries(root, line, px, py);
+  const inside = (value) => py(Math.min(y.high, Math.max(y.low, value)));  // the interval of two lifetimes can be huge
+  for (const line of series) drawSeries(root, line, px, inside);
   return withReadout(root, { left, top, right, bottom, width, height, x, px, series: series.filter((line) => !line.faint) });
 }
 

@@ -5,14 +5,13 @@ const SHOWN_AT_FIRST = 12;
 /** The summary table of each scenario, with marks and intervals; then everything else that statistics say. */
 function summarySection(data, view) {
   const names = Object.keys(data.metrics);
-  const heads = names.map((name) => el("abbr", { title: data.metrics[name].about }, data.metrics[name].title));
   const shown = data.summaries.filter((one) => view.has("scenarios", one.scenario));
   if (!shown.length) return [el("p", {}, "No lifetime that is shown is finished yet: metrics wait for the last evaluation block.")];
   return [
     el("p", { class: "quiet" }, "Means over lifetimes ± half of the 95 % confidence interval (Student's t). ",
       "• significantly better and ∘ significantly worse than the baseline (Kruskal-Wallis, then Dunn with Bonferroni, 0.05). Higher is better. "),
     shown.map((one) => [
-      el("div", { class: "card" }, summaryTable(data, view, one, names, heads),
+      el("div", { class: "card" }, summaryTable(data, view, one, names),
         one.reasons.map((reason) => el("p", { class: "quiet" }, reason)),
         more(`statistics-${one.scenario}`, "All statistics: intervals, bootstrap, interquartile mean, p",
           () => statisticsTable(data, view, one, names))),
@@ -20,7 +19,8 @@ function summarySection(data, view) {
   ];
 }
 
-function summaryTable(data, view, one, names, heads) {
+function summaryTable(data, view, one, names) {
+  const heads = names.map((name) => el("abbr", { title: data.metrics[name].about }, data.metrics[name].title));
   const rows = [];
   for (const agent of one.agents.filter((row) => view.has("agents", row.agent))) {
     const cells = names.map((name) => metricCell(agent.metrics[name], agent.lifetimes));
