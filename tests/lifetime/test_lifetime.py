@@ -14,7 +14,7 @@ import pytest
 
 from tests.agents.test_agents import LEARNER, SMALL, SPECS
 from wakesleep import UserError, store
-from wakesleep.agents.baselines import LearnerAgent
+from wakesleep.agents.baselines import LearnerAgent, RandomAgent
 from wakesleep.agents.wake_sleep import WakeSleepAgent
 from wakesleep.lifetime import life as life_module
 from wakesleep.lifetime.life import Lifetime
@@ -91,6 +91,22 @@ def test_a_life_cut_after_any_unit_goes_on_to_the_same_bytes(whole, tmp_path, mo
     assert logged(tmp_path) == logged(whole)
     with np.load(tmp_path / "policy.npz") as one, np.load(whole / "policy.npz") as two:
         assert all((one[name] == two[name]).all() for name in two.files)
+
+
+def test_how_far_it_is_stands_on_disk_while_it_lives(tmp_path, monkeypatch):
+    monkeypatch.setattr(life_module, "SECONDS_BETWEEN_REPORTS", 0.0)
+    told = []
+
+    def look(part, words):
+        told.append((part, words, store.load_json(tmp_path / "progress.json")))
+
+    Lifetime(RandomAgent(*SPECS), SYLLABUS, 0, tmp_path, {}).run(look)
+    for part, words, progress in told:
+        assert progress["part"] == pytest.approx(part, abs=1e-4)
+        assert progress["words"] == words
+    seconds = [progress["seconds"] for *_, progress in told]
+    assert seconds == sorted(seconds)
+    assert not (tmp_path / "progress.json").exists()
 
 
 def test_another_seed_is_another_life(whole, tmp_path):

@@ -15,6 +15,7 @@ from wakesleep import runtime
 from wakesleep.cli.experts import experts
 from wakesleep.cli.load import load_modules
 from wakesleep.cli.metrics import compare, metrics
+from wakesleep.cli.report import export_logs, report
 from wakesleep.cli.run import resume, run
 from wakesleep.cli.starcraft import starcraft
 from wakesleep.cli.study import study
@@ -32,6 +33,8 @@ app.command(study)
 app.command(metrics)
 app.command(compare)
 app.command(starcraft)
+app.command(report)
+app.command(export_logs)
 
 
 @app.command

@@ -2,6 +2,7 @@
 
     RUN/config.json         agent, syllabus, seeds, versions: enough to go on, or to do it again
     RUN/checkpoint.npz      the life as it was last saved; gone when it is finished
+    RUN/progress.json       how far it is, for those who watch; gone when it is finished
     RUN/diagnostics/        what each sleep was like
     RUN/summary.json        what came out, and what it took; there when the life is finished
     RUN/logger_info.json, scenario_info.json, worker-default/...    the log (`wakesleep.logs`)
@@ -9,6 +10,7 @@
 Killed at any moment and run again, it ends with the same bytes in its log as if it had never been interrupted.
 """
 
+import contextlib
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -32,6 +34,7 @@ from wakesleep.worlds.batch import Starts
 from wakesleep.worlds.world import World
 
 SECONDS_BETWEEN_SAVES = 120.0
+SECONDS_BETWEEN_REPORTS = 1.0
 
 
 class Snapshot(NamedTuple):
@@ -65,7 +68,7 @@ class Lifetime:
     def run(self, report: Report) -> str:
         """Live to the end. Returns how it went, in words."""
         begin = last_save = time.monotonic()
-        before = self.seconds
+        before, last_report = self.seconds, -SECONDS_BETWEEN_REPORTS
         costs = np.cumsum([self._cost(unit) for unit in self.units])
         while self.unit < len(self.units):
             unit = self.units[self.unit]
@@ -75,8 +78,12 @@ class Lifetime:
             if unit.kind in (Kind.EVALUATE, Kind.SLEEP) or time.monotonic() - last_save > SECONDS_BETWEEN_SAVES:
                 self.save()
                 last_save = time.monotonic()
+            part, words = float(costs[self.unit - 1] / costs[-1]), self._words(unit)
+            if self.seconds - last_report >= SECONDS_BETWEEN_REPORTS:
+                self._tell(part, words)
+                last_report = self.seconds
             try:
-                report(float(costs[self.unit - 1] / costs[-1]), self._words(unit))
+                report(part, words)
             except Stopped:
                 self.save()
                 raise
@@ -94,6 +101,12 @@ class Lifetime:
                 f"the life in {self.folder} cannot be saved ({error.strerror or error}): make room and resume it;"
                 " what was saved before is still there"
             ) from error
+
+    def _tell(self, part: float, words: str) -> None:
+        """Leave on disk how far it is. Nobody may be watching: a full disk is `save`'s to complain of."""
+        progress = {"part": round(part, 4), "words": words, "seconds": round(self.seconds, 1)}
+        with contextlib.suppress(OSError):
+            store.save_json(self.folder / "progress.json", progress)
 
     def _begin_or_go_on(self, about: dict[str, Any]) -> None:
         config, saved = self.folder / "config.json", self.folder / "checkpoint.npz"
@@ -195,7 +208,8 @@ class Lifetime:
         }  # fmt: skip
         store.save_tree(self.folder / "policy.npz", eqx.filter(self.agent.policy(self.state), eqx.is_array))
         store.save_json(self.folder / "summary.json", summary)
-        (self.folder / "checkpoint.npz").unlink(missing_ok=True)
+        for name in ("checkpoint.npz", "progress.json"):
+            (self.folder / name).unlink(missing_ok=True)
         words = ", ".join(f"{task} {value:.2f}" for task, value in finals.items())
         return f"{words}; {self.seconds:.0f} s"
 
