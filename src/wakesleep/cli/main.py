@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wakesleep import runtime
+from wakesleep.cli.experiment import experiment
 from wakesleep.cli.experts import experts
 from wakesleep.cli.load import load_modules
 from wakesleep.cli.run import resume, run
@@ -23,6 +24,7 @@ app = tyro.extras.SubcommandApp()
 app.command(experts)
 app.command(run)
 app.command(resume)
+app.command(experiment)
 app.command(study)
 
 
