@@ -174,7 +174,9 @@ class View:
 
     def _sum_up(self) -> None:
         before = self.progress.tasks[0].fields["before"]
-        note = f"{self.finished} finished, {len(self.bars)} running" + (f", {self.failed} failed" if self.failed else "")
+        note = f"{self.finished} finished, {len(self.bars)} running" + (
+            f", {self.failed} failed" if self.failed else ""
+        )
         self.progress.update(self.overall, completed=before + sum(self.done.values()), note=note)
 
 
@@ -234,7 +236,9 @@ class _Slot:
         assert job is not None
         if isinstance(error, BrokenProcessPool):
             self.renew()
-            error = WorkerDied("a worker process died, out of memory perhaps; run the same again to go on, with fewer jobs")
+            error = WorkerDied(
+                "a worker process died, out of memory perhaps; run the same again to go on, with fewer jobs"
+            )
         return job, error
 
     def show_reports(self, view: View) -> None:

@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 import tempfile
+import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -65,7 +66,8 @@ def run_on_ray(
 ) -> dict[str, BaseException]:
     """Run lifetimes on the cluster at an address; what failed for good, by name.
 
-    Without an address: the cluster that this machine belongs to, else one that is started here for the time being.
+    Without an address: the cluster that this machine belongs to, else one that is started here for the time being;
+    with the address `local` always the latter.
     """
     with _cluster(address, workers) as ray:
         fleet = _Fleet(ray, out, workers, view, tuple(load))
@@ -112,7 +114,9 @@ class _Fleet:
     def start(self, life: Planned) -> None:
         name, folder = life.name, self.out / life.name
         self.attempts[name], self.at_home[name] = self.attempts.get(name, 0) + 1, False
-        with store.only_one(folder, lambda: self.view.show(name, 0.0, "waiting for a worker of an earlier run to leave")):
+        with store.only_one(
+            folder, lambda: self.view.show(name, 0.0, "waiting for a worker of an earlier run to leave")
+        ):
             files = _to_go_on(folder)
         about = life.spec.to_json()
         ref = self.live.remote(name, self.attempts[name], about, files, self.home, self.load, versions())
@@ -244,17 +248,33 @@ def _cluster(address: str, workers: int) -> Iterator[Any]:
         import ray.util.scheduling_strategies
     except ImportError as error:
         raise UserError('Ray is not installed: pip install "wakesleep[ray]"') from error
-    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
-        ray.init(address or "auto", **quiet)
+        if address != "local":
+            ray.init(address or "auto", **quiet)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         if address:
             raise UserError(f"no Ray cluster answers at {address}: {_first_line(error)}") from error
-        ray.init("local", num_cpus=workers or default_workers(), include_dashboard=False, **quiet)
+    if not ray.is_initialized():
+        _start_here(ray, workers or default_workers(), quiet)
     try:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _start_here(ray: Any, workers: int, quiet: dict[str, Any]) -> None:
+    """Start a cluster for the time being; Ray gives itself half a minute, which a busy machine may not."""
+    for left in (2, 1, 0):
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=r"os\.fork\(\) was called")  # it executes at once
+                ray.init("local", num_cpus=workers, include_dashboard=False, **quiet)
+            return
+        except Exception as error:  # Ray has no narrower one for that
+            ray.shutdown()
+            if not left:
+                raise UserError(f"Ray cannot be started here: {_first_line(error)}") from error
 
 
 def _first_line(error: BaseException) -> str:
