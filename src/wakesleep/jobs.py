@@ -3,7 +3,7 @@
 A job is a function at the top of a module, called with its arguments and `report`, which it calls now and then with
 the part that is done and a few words. Jobs save their own work: after Ctrl-C every job is told to stop at its next
 report (`Stopped` comes out of the call), and running the same again goes on where they were. Workers share nothing that
-a dying one could take along: the death of one (kill -9, out of memory) costs its own job only, which can be tried again.
+a dying one could take along: the death of one (kill -9, out of memory) costs its own job only.
 """
 
 import importlib
@@ -59,10 +59,8 @@ def run_jobs(
     """
     _check(workers)
     with view_of(title, len(jobs), console) as view:
-        if workers == 1 or len(jobs) == 1:
-            failures = _run_here(jobs, view)
-        else:
-            failures = run_apart(jobs, workers, view, load)
+        alone = workers == 1 or len(jobs) == 1
+        failures = _run_here(jobs, view) if alone else run_apart(jobs, workers, view, load)
     for error in failures.values():
         if not isinstance(error, UserError):
             raise error  # a bug: with its traceback
@@ -174,9 +172,8 @@ class View:
 
     def _sum_up(self) -> None:
         before = self.progress.tasks[0].fields["before"]
-        note = f"{self.finished} finished, {len(self.bars)} running" + (
-            f", {self.failed} failed" if self.failed else ""
-        )
+        failed = f", {self.failed} failed" if self.failed else ""
+        note = f"{self.finished} finished, {len(self.bars)} running{failed}"
         self.progress.update(self.overall, completed=before + sum(self.done.values()), note=note)
 
 
@@ -236,9 +233,8 @@ class _Slot:
         assert job is not None
         if isinstance(error, BrokenProcessPool):
             self.renew()
-            error = WorkerDied(
-                "a worker process died, out of memory perhaps; run the same again to go on, with fewer jobs"
-            )
+            why = "a worker process died, out of memory perhaps; run the same again to go on, with fewer jobs"
+            error = WorkerDied(why)
         return job, error
 
     def show_reports(self, view: View) -> None:

@@ -1,4 +1,4 @@
-"""Experiments: interrupted in every way and run again, here and on Ray, they end like lifetimes that nobody disturbed."""
+"""Experiments: disturbed in every way and run again, here and on Ray, they end as if nothing had happened."""
 
 import importlib.util
 import json
@@ -122,12 +122,12 @@ def test_on_ray_with_a_worker_killed(bare, tmp_path):
     assert not list((tmp_path / "out").rglob("checkpoint.npz"))
 
 
-def test_crashes_are_tried_once_more_and_the_rest_goes_on(tmp_path, monkeypatch, capsys):
+def test_crashes_are_tried_once_more_and_the_rest_goes_on(tmp_path, monkeypatch):
     monkeypatch.setenv(corridors.PIDS, str(tmp_path))
     short = GRID.replace("seeds: 4", "seeds: 1").replace("alternating", "pairwise")
     short = short.replace(", [Corridor_L9, Corridor_L5]", "")
     planned = load_grid(grid(tmp_path, "stumbling, dying, hopeless, slow", short))
-    out, quiet = tmp_path / "out", Console(file=open(os.devnull, "w"))
+    out, quiet = tmp_path / "out", Console(quiet=True)
     outcome = run_experiment(planned, out, 2, load=LOAD, console=quiet)
     assert list(outcome.failures) == ["pairwise/hopeless/01-0"]
     assert (outcome.before, outcome.finished) == (0, 3)
@@ -144,7 +144,7 @@ def test_crashes_are_tried_once_more_and_the_rest_goes_on(tmp_path, monkeypatch,
 def test_whose_folder_it_is(tmp_path, monkeypatch):
     """An experiment may grow, not change; two at a time do not get in each other's way."""
     monkeypatch.setattr(run_module, "run_apart", lambda jobs, *rest: {job.name: UserError("not now") for job in jobs})
-    quiet = Console(file=open(os.devnull, "w"))
+    quiet = Console(quiet=True)
     small = load_grid(grid(tmp_path))
     assert len(run_experiment(small, tmp_path / "out", console=quiet).failures) == 8
     stored = json.loads((tmp_path / "out" / "experiment.json").read_text())

@@ -39,7 +39,7 @@ def parse(changes: Sequence[str]) -> dict[str, Any]:
 
 
 def change(config: Any, changes: Mapping[str, Any]) -> Any:
-    """The settings with some of them changed, all at once: they are checked together, as well as their names and types."""
+    """The settings with some of them changed, all at once; names, types and how they fit together are checked."""
     return _change(config, changes, "") if changes else config
 
 
@@ -51,12 +51,10 @@ def _change(config: Any, changes: Mapping[str, Any], group: str) -> Any:
             there = f"there are {', '.join(known)}" if known else "there are none at that place"
             raise UserError(f"no setting is called {group + name!r}: {there}")
         inner.setdefault(head, {})[rest] = value
-    new = {
-        head: _fitted(known[head], rest[""], group + head)
-        if "" in rest
-        else _change(known[head], rest, f"{group}{head}.")
-        for head, rest in inner.items()
-    }
+    new = {}
+    for head, rest in inner.items():
+        name, old = group + head, known[head]
+        new[head] = _fitted(old, rest[""], name) if "" in rest else _change(old, rest, f"{name}.")
     return config._replace(**new) if hasattr(config, "_replace") else replace(config, **new)
 
 

@@ -12,7 +12,7 @@ agents:
     label: hidden-3-sleeps       # its name in folders and tables
     settings: {sleeps_per_block: 3}
 
-Syllabus by syllabus, every agent lives through it before the next one begins: what is there at any time can be compared.
+All agents live through a syllabus before the next one begins: what is there at any time can be compared.
 """
 
 import re
@@ -108,12 +108,11 @@ def _agents(content: dict[str, Any], file: Path) -> list[GridAgent]:
             raise UserError(f"{where} needs a `name`, not {name!r}")
         if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
             raise UserError(f"{where}: `settings` is a mapping such as {{sleep.iterations: 5000}}, not {settings!r}")
-        agent = GridAgent(name, _label(entry.get("label", name), where), entry.get("preset", preset), settings)
+        if not isinstance(own := entry.get("preset", preset), str):
+            raise UserError(f"{where}: `preset` is paper or fast, not {own!r}")
         with _at(file, f"agent {number}"):
-            if not isinstance(agent.preset, str):
-                raise UserError(f"`preset` is paper or fast, not {agent.preset!r}")
-            agent_config(agent.name, agent.preset, agent.settings)
-        agents.append(agent)
+            agent_config(name, own, settings)
+        agents.append(GridAgent(name, _label(entry.get("label", name), where), own, settings))
     with _at(file, "agents"):
         _check_distinct([agent.label for agent in agents], "; give one of them a label of its own")
     return agents
@@ -169,14 +168,14 @@ def _own_syllabi(wanted: Any, content: dict[str, Any], file: Path) -> list[Sylla
 
 
 def _check_lengths(syllabi: list[Syllabus], agents: list[GridAgent], file: Path) -> None:
-    """Every block must be long enough for every agent: better said now than in the middle of the night."""
+    """The shortest block must be long enough for every agent: better said now than in the middle of the night."""
+    shortest = min(syllabi, key=lambda syllabus: min(block.steps for block in syllabus.learning))
     world = world_of(syllabi[0].tasks[0])
     for agent in agents:
         config = agent_config(agent.name, agent.preset, agent.settings)
         with _at(file, f"agent {agent.label}"):
             made = make_agent(agent.name, world.observation_spec, world.action_spec, config)
-            for syllabus in syllabi:
-                plan(made, syllabus)
+            plan(made, shortest)
 
 
 @contextmanager

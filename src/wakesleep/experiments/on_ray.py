@@ -14,6 +14,7 @@ import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from wakesleep.jobs import Stopped, View, WorkerDied, default_workers, explained
 from wakesleep.lifetime.life import versions
 from wakesleep.lifetime.spec import LifetimeSpec
 
+WAITING = "waiting for a worker of an earlier run to leave"
 LAST = ("checkpoint.npz", "summary.json")
 """Written after all other files: they say that the others are there."""
 Files = dict[str, bytes]
@@ -114,9 +116,7 @@ class _Fleet:
     def start(self, life: Planned) -> None:
         name, folder = life.name, self.out / life.name
         self.attempts[name], self.at_home[name] = self.attempts.get(name, 0) + 1, False
-        with store.only_one(
-            folder, lambda: self.view.show(name, 0.0, "waiting for a worker of an earlier run to leave")
-        ):
+        with store.only_one(folder, lambda: self.view.show(name, 0.0, WAITING)):
             files = _to_go_on(folder)
         about = life.spec.to_json()
         ref = self.live.remote(name, self.attempts[name], about, files, self.home, self.load, versions())
@@ -233,9 +233,13 @@ def _write(folder: Path, files: Files) -> None:
     """Write files so that the folder could be gone on with at any moment."""
     for name in sorted(files, key=lambda name: (name in LAST, name)):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        store.write_atomically(folder / name, lambda beside, name=name: beside.write_bytes(files[name]))
+        store.write_atomically(folder / name, partial(_fill, content=files[name]))
     if "summary.json" in files:
         (folder / "checkpoint.npz").unlink(missing_ok=True)
+
+
+def _fill(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
 
 
 @contextmanager

@@ -107,7 +107,7 @@ def make_syllabus(
             if len(tasks) != 2:
                 raise UserError(f"a {scenario} syllabus takes two tasks, such as DoorKey_S5 and DistShift_R2")
             make = pairwise if scenario == "pairwise" else alternating
-            return make(*tasks, seed, scale, episodes)
+            return make(tasks[0], tasks[1], seed, scale, episodes)
         case "condensed":
             return condensed(tasks, seed, scale, episodes)
         case "dispersed":
