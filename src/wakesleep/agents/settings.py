@@ -52,9 +52,9 @@ def _change(config: Any, changes: Mapping[str, Any], group: str) -> Any:
             raise UserError(f"no setting is called {group + name!r}: {there}")
         inner.setdefault(head, {})[rest] = value
     new = {}
-    for head, rest in inner.items():
+    for head, below in inner.items():
         name, old = group + head, known[head]
-        new[head] = _fitted(old, rest[""], name) if "" in rest else _change(old, rest, f"{name}.")
+        new[head] = _fitted(old, below[""], name) if "" in below else _change(old, below, f"{name}.")
     return config._replace(**new) if hasattr(config, "_replace") else replace(config, **new)
 
 
