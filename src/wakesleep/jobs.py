@@ -233,8 +233,7 @@ class _Slot:
         assert job is not None
         if isinstance(error, BrokenProcessPool):
             self.renew()
-            why = "a worker process died, out of memory perhaps; run the same again to go on, with fewer jobs"
-            error = WorkerDied(why)
+            error = WorkerDied("a worker process died, out of memory perhaps: then fewer jobs at a time may do")
         return job, error
 
     def show_reports(self, view: View) -> None:

@@ -68,6 +68,7 @@ class Started:
         begin = time.time()
         while not self.saved(begin) or not list(self.pids.iterdir()):
             assert self.process.poll() is None, self.process.communicate()[0]
+            assert time.time() < begin + 300
             time.sleep(0.02)
 
     def saved(self, since):

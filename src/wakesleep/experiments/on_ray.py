@@ -156,7 +156,7 @@ class _Fleet:
         except self.ray.exceptions.RayTaskError as failed:
             error = failed.cause
         except self.ray.exceptions.RayError as failed:
-            error = WorkerDied(f"a worker died ({_first_line(failed)}); run the same again to go on")
+            error = WorkerDied(f"a worker died ({type(failed).__name__})")
         self.crashes[name] = 1 if self.at_home[name] else self.crashes.get(name, 0) + 1
         if is_crash(error) and self.crashes[name] < 2:
             self.view.retry(name, explained(error))
