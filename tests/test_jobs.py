@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from wakesleep import UserError
-from wakesleep.jobs import Job, run_jobs
+from wakesleep.jobs import Job, is_crash, run_apart, run_jobs, view_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -36,6 +36,12 @@ def die(report):
     os._exit(1)
 
 
+def count(folder, name, how, report):
+    with (folder / name).open("a") as opened:
+        opened.write("|")
+    how(report=report)
+
+
 def linger(folder, name, report):
     (folder / f"{name}-begun").touch()
     try:
@@ -43,7 +49,7 @@ def linger(folder, name, report):
             time.sleep(0.05)
             report(0.1, "")
     finally:
-        (folder / f"{name}-left").touch()
+        (folder / f"{name}-left").write_text(str(os.getpid()))
 
 
 def quiet():
@@ -64,9 +70,20 @@ def test_a_bug_keeps_its_name():
         run_jobs([Job("bug", stumble), Job("bug too", stumble)], 2, "work", console=quiet())
 
 
-def test_a_dead_worker_is_told():
-    with pytest.raises(UserError, match="a worker process died"):
-        run_jobs([Job("one", die), Job("two", die)], 2, "work", console=quiet())
+def test_a_dead_worker_is_told_and_takes_no_other_job_along(tmp_path):
+    jobs = [Job("bad", die), *(Job(name, write, (tmp_path, name)) for name in "abc")]
+    with pytest.raises(UserError, match=r"1 of 4 jobs failed; bad: a worker process died"):
+        run_jobs(jobs, 2, "work", console=quiet())
+    assert all((tmp_path / name).exists() for name in "abc")
+
+
+def test_crashes_are_tried_again_refusals_are_not(tmp_path):
+    jobs = [Job(name, count, (tmp_path, name, how)) for name, how in (("bug", stumble), ("dead", die), ("no", fail))]
+    with view_of("work", 3, quiet()) as view:
+        failures = run_apart(jobs, 1, view, retries=1)
+    assert {name: is_crash(error) for name, error in failures.items()} == {"bug": True, "dead": True, "no": False}
+    assert {name: len((tmp_path / name).read_text()) for name in failures} == {"bug": 2, "dead": 2, "no": 1}
+    assert (view.finished, view.failed) == (0, 3)
 
 
 def test_no_workers():
@@ -87,6 +104,15 @@ def test_running_jobs_leave_when_they_are_interrupted_or_orphaned(tmp_path, how)
     process.send_signal(how)
     _wait_for(lambda: all((tmp_path / f"{name}-left").exists() for name in "ab"))
     assert process.wait(30) != 0
+    _wait_for(lambda: not any(_lives(int((tmp_path / f"{name}-left").read_text() or 0)) for name in "ab"))
+
+
+def _lives(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return not Path(f"/proc/{pid}/stat").exists() or ") Z" not in Path(f"/proc/{pid}/stat").read_text()
 
 
 def _wait_for(condition, seconds=60):

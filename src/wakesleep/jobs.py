@@ -2,7 +2,8 @@
 
 A job is a function at the top of a module, called with its arguments and `report`, which it calls now and then with
 the part that is done and a few words. Jobs save their own work: after Ctrl-C every job is told to stop at its next
-report (`Stopped` comes out of the call), and running the same again goes on where they were.
+report (`Stopped` comes out of the call), and running the same again goes on where they were. Workers share nothing that
+a dying one could take along: the death of one (kill -9, out of memory) costs its own job only.
 """
 
 import importlib
@@ -11,9 +12,12 @@ import os
 import queue
 import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +33,10 @@ Report = Callable[[float, str], None]
 
 class Stopped(Exception):
     """A job was asked to stop: it should leave, its work saved."""
+
+
+class WorkerDied(UserError):
+    """A worker process was killed or ran out of memory."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +57,10 @@ def run_jobs(
     A failed job does not stop the others; at the end the first failure is raised. `load` names modules that each
     worker imports first (those that register tasks).
     """
-    if workers < 1:
-        raise UserError(f"jobs need at least one worker, not {workers}")
-    console = console or Console()
-    with _progress(console) as progress:
-        overall = progress.add_task(title, total=len(jobs), note="")
-        view = _View(progress, overall)
-        if workers == 1 or len(jobs) == 1:
-            failures = _run_here(jobs, view)
-        else:
-            failures = _run_in_processes(jobs, min(workers, len(jobs)), load, view)
+    _check(workers)
+    with view_of(title, len(jobs), console) as view:
+        alone = workers == 1 or len(jobs) == 1
+        failures = _run_here(jobs, view) if alone else run_apart(jobs, workers, view, load)
     for error in failures.values():
         if not isinstance(error, UserError):
             raise error  # a bug: with its traceback
@@ -67,41 +69,132 @@ def run_jobs(
         raise UserError(f"{len(failures)} of {len(jobs)} jobs failed; {name}: {error}")
 
 
+def run_apart(
+    jobs: Sequence[Job], workers: int, view: "View", load: Sequence[str] = (), retries: int = 0
+) -> dict[str, BaseException]:
+    """Do all jobs in processes of their own; what failed for good, by name.
+
+    A job that crashed, or whose process died, is begun again up to `retries` times; one that was refused (`UserError`)
+    would be refused again.
+    """
+    _check(workers)
+    context = multiprocessing.get_context("spawn")
+    stop = context.RawValue("b", 0)  # no lock that a killed process could take along
+    slots = [_Slot(context, stop, tuple(load)) for _ in range(min(workers, len(jobs)))]
+    waiting, tries, failures = deque(jobs), Counter[str](), dict[str, BaseException]()
+    running: dict[Future[str], _Slot] = {}
+    try:
+        while waiting or running:
+            for slot in [slot for slot in slots if slot.job is None][: len(waiting)]:
+                job = waiting.popleft()
+                tries[job.name] += 1
+                running[slot.submit(job)] = slot
+                view.show(job.name, view.done.get(job.name, 0.0), "starting")
+            finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+            for slot in slots:
+                slot.show_reports(view)
+            for future in finished:
+                job, error = running.pop(future).leave(future)
+                if error is None:
+                    view.finish(job.name, future.result())
+                elif tries[job.name] <= retries and is_crash(error):
+                    view.retry(job.name, explained(error))
+                    waiting.append(job)
+                else:
+                    failures[job.name] = error
+                    view.fail(job.name, explained(error))
+    except KeyboardInterrupt:
+        view.say("Stopping: the running jobs save their work first.")
+        raise
+    finally:
+        stop.value = 1
+        for slot in slots:
+            slot.pool.shutdown(cancel_futures=True)
+    return failures
+
+
+def is_crash(error: BaseException) -> bool:
+    """Whether it may go better another time: not if the job was refused for a reason."""
+    return isinstance(error, WorkerDied) or not isinstance(error, UserError)
+
+
+def explained(error: BaseException) -> str:
+    """What was wrong, in words."""
+    return str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+
+
 def default_workers() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class _View:
-    """One bar for everything and one for each running job."""
+class View:
+    """One bar for everything, with how many are finished and failed, and one for each running job."""
 
-    def __init__(self, progress: Progress, overall: Any) -> None:
+    def __init__(self, progress: Progress, overall: Any, finished: int) -> None:
         self.progress, self.overall = progress, overall
+        self.finished, self.failed = finished, 0
         self.bars: dict[str, Any] = {}
         self.done: dict[str, float] = {}
 
     def show(self, name: str, part: float, note: str) -> None:
+        """How far a job is."""
         if name not in self.bars:
             self.bars[name] = self.progress.add_task(f"  {name}", total=1, note=note)
         self.progress.update(self.bars[name], completed=part, note=note)
         self.done[name] = part
-        self.progress.update(self.overall, completed=sum(self.done.values()))
+        self._sum_up()
 
     def finish(self, name: str, words: str) -> None:
-        self.show(name, 1.0, "")
-        self.progress.remove_task(self.bars.pop(name))
-        self.progress.console.print(f"{name}: {words}", highlight=False)
+        """A job is done."""
+        self.finished += 1
+        self._leave(name, 1.0, words)
+
+    def fail(self, name: str, why: str) -> None:
+        """A job failed for good."""
+        self.failed += 1
+        self._leave(name, 1.0, f"failed: {why}")
+
+    def retry(self, name: str, why: str) -> None:
+        """A job crashed and will be begun again."""
+        self._leave(name, self.done.get(name, 0.0), f"crashed, will be tried again: {why}")
+
+    def say(self, words: str) -> None:
+        """A line above the bars."""
+        self.progress.console.print(words, highlight=False, markup=False)
+
+    def _leave(self, name: str, part: float, words: str) -> None:
+        self.done[name] = part
+        if name in self.bars:
+            self.progress.remove_task(self.bars.pop(name))
+        self._sum_up()
+        self.say(f"{name}: {words}")
+
+    def _sum_up(self) -> None:
+        before = self.progress.tasks[0].fields["before"]
+        failed = f", {self.failed} failed" if self.failed else ""
+        note = f"{self.finished} finished, {len(self.bars)} running{failed}"
+        self.progress.update(self.overall, completed=before + sum(self.done.values()), note=note)
 
 
-def _progress(console: Console) -> Progress:
-    return Progress(
+@contextmanager
+def view_of(title: str, total: int, console: Console | None = None, finished: int = 0) -> Iterator[View]:
+    """A view of so many jobs, of which some were finished before."""
+    columns = (
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[note]}"),
-        console=console, speed_estimate_period=600,
     )  # fmt: skip
+    with Progress(*columns, console=console or Console(), speed_estimate_period=600) as progress:
+        overall = progress.add_task(title, total=total, completed=finished, note="", before=finished)
+        yield View(progress, overall, finished)
 
 
-def _run_here(jobs: Sequence[Job], view: _View) -> dict[str, BaseException]:
+def _check(workers: int) -> None:
+    if workers < 1:
+        raise UserError(f"jobs need at least one worker, not {workers}")
+
+
+def _run_here(jobs: Sequence[Job], view: View) -> dict[str, BaseException]:
     failures: dict[str, BaseException] = {}
     for job in jobs:
         try:
@@ -109,65 +202,81 @@ def _run_here(jobs: Sequence[Job], view: _View) -> dict[str, BaseException]:
             view.finish(job.name, words)
         except UserError as error:
             failures[job.name] = error
-            view.finish(job.name, f"failed: {error}")
+            view.fail(job.name, str(error))
     return failures
 
 
-def _run_in_processes(jobs: Sequence[Job], workers: int, load: Sequence[str], view: _View) -> dict[str, BaseException]:
-    context = multiprocessing.get_context("spawn")
-    reports, stop = context.Queue(), context.Event()
-    failures: dict[str, BaseException] = {}
-    with ProcessPoolExecutor(workers, context, _begin_worker, (reports, stop, tuple(load))) as pool:
-        running: dict[Future[str], str] = {pool.submit(_work, job): job.name for job in jobs}
+class _Slot:
+    """Room for one worker process, and the queue on which it reports."""
+
+    def __init__(self, context: Any, stop: Any, load: tuple[str, ...]) -> None:
+        self.context, self.stop, self.load = context, stop, load
+        self.job: Job | None = None
+        self.renew()
+
+    def renew(self) -> None:
+        """A worker in place of one that died."""
+        self.reports = self.context.Queue()
+        self.pool = ProcessPoolExecutor(1, self.context, _begin_worker, (self.reports, self.stop, self.load))
+
+    def submit(self, job: Job) -> Future[str]:
+        self.job = job
         try:
-            while running:
-                finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-                _show_reports(reports, view)
-                for future in finished:
-                    name = running.pop(future)
-                    if (error := future.exception()) is None:
-                        view.finish(name, future.result())
-                        continue
-                    failures[name] = _explained(error)
-                    view.finish(name, f"failed: {failures[name]}")
-        except KeyboardInterrupt:
-            view.progress.console.print("Stopping: the running jobs save their work first.")
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
-    return failures
+            return self.pool.submit(_work, job)
+        except BrokenProcessPool:  # it died while it had nothing to do
+            self.renew()
+            return self.pool.submit(_work, job)
 
+    def leave(self, future: Future[str]) -> tuple[Job, BaseException | None]:
+        """The job that ended, and what was wrong with it."""
+        job, error, self.job = self.job, future.exception(), None
+        assert job is not None
+        if isinstance(error, BrokenProcessPool):
+            self.renew()
+            error = WorkerDied("a worker process died, out of memory perhaps: then fewer jobs at a time may do")
+        return job, error
 
-def _explained(error: BaseException) -> BaseException:
-    if isinstance(error, BrokenProcessPool):
-        return UserError("a worker process died, out of memory perhaps; run the same again to go on, with fewer jobs")
-    return error
-
-
-def _show_reports(reports: Any, view: _View) -> None:
-    while True:
-        try:
-            view.show(*reports.get_nowait())
-        except queue.Empty:
-            return
+    def show_reports(self, view: View) -> None:
+        while True:
+            try:
+                name, part, note = self.reports.get_nowait()
+            except queue.Empty:
+                return
+            if self.job and name == self.job.name:  # else it came too late
+                view.show(name, part, note)
 
 
 def _begin_worker(reports: Any, stop: Any, load: tuple[str, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-    _work.channel = reports, stop  # type: ignore[attr-defined]
+    idle = threading.Event()
+    idle.set()
+    _work.channel = reports, stop, idle  # type: ignore[attr-defined]
+    threading.Thread(target=_leave_after_parent, args=(idle,), daemon=True).start()
     runtime.set_up()
     sys.path.insert(0, "")
     for name in load:
         importlib.import_module(name)
 
 
+def _leave_after_parent(idle: threading.Event) -> None:
+    """Nobody else would end a worker whose parent was killed."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        idle.wait()
+        os._exit(1)
+
+
 def _work(job: Job) -> str:
-    reports, stop = _work.channel  # type: ignore[attr-defined]
+    reports, stop, idle = _work.channel  # type: ignore[attr-defined]
 
     def report(part: float, note: str) -> None:
         reports.put((job.name, part, note))
         parent = multiprocessing.parent_process()
-        if stop.is_set() or not (parent and parent.is_alive()):  # who started this may have been killed
+        if stop.value or not (parent and parent.is_alive()):  # who started this may have been killed
             raise Stopped
 
-    return job.function(*job.arguments, report=report)
+    idle.clear()
+    try:
+        return job.function(*job.arguments, report=report)
+    finally:
+        idle.set()

@@ -6,8 +6,10 @@ wants a value of the same form, and checks names, shapes and types against it; t
 
 import json
 import os
+import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +30,26 @@ def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
     with beside.open("rb+") as opened:
         os.fsync(opened.fileno())
     beside.replace(file)
+
+
+@contextmanager
+def only_one(folder: Path, waiting: Callable[[], object]) -> Iterator[None]:
+    """Be alone in a folder: wait, calling `waiting`, until another process that is in it leaves or dies."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: there it is up to the user
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as opened:
+        while True:
+            try:
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                waiting()
+                time.sleep(0.2)
+        yield  # closing the file, by whatever end, opens the lock
 
 
 def save_json(file: Path, content: Any) -> None:

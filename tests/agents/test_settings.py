@@ -9,6 +9,7 @@ from wakesleep.agents.presets import agent_config
 from wakesleep.agents.settings import change, parse, plain
 from wakesleep.agents.wake_sleep import WakeSleepConfig
 from wakesleep.sleep.architectures import Architecture
+from wakesleep.wake.ppo import PAPER
 
 
 def test_changes_on_a_command_line():
@@ -25,6 +26,11 @@ def test_changes_on_a_command_line():
     assert isinstance(config.sleep.weights.kl, float)
     assert config.model.network.hidden == (64, 32)
     assert config.sleep.batch_size == WakeSleepConfig().sleep.batch_size
+
+
+def test_settings_that_only_fit_together_are_changed_together():
+    config = change(PAPER, {"num_steps": 100, "minibatch_size": 25})
+    assert (config.num_steps, config.minibatch_size) == (100, 25)
 
 
 def test_all_settings_as_plain_data():

@@ -6,7 +6,6 @@ change(WakeSleepConfig(), {"sleep.iterations": 5000, "model.architecture": "two-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from functools import partial
 from typing import Any
 
 import yaml
@@ -40,21 +39,23 @@ def parse(changes: Sequence[str]) -> dict[str, Any]:
 
 
 def change(config: Any, changes: Mapping[str, Any]) -> Any:
-    """The settings with some of them changed; names and types are checked."""
+    """The settings with some of them changed, all at once; names, types and how they fit together are checked."""
+    return _change(config, changes, "") if changes else config
+
+
+def _change(config: Any, changes: Mapping[str, Any], group: str) -> Any:
+    known, inner = _fields(config), dict[str, dict[str, Any]]()
     for name, value in changes.items():
-        config = _change(config, name.split("."), value, name)
-    return config
-
-
-def _change(config: Any, path: list[str], value: Any, name: str) -> Any:
-    known = _fields(config)
-    if path[0] not in known:
-        there = f"there are {', '.join(known)}" if known else "there are none at that place"
-        raise UserError(f"no setting is called {name!r}: {there}")
-    old = known[path[0]]
-    new = _change(old, path[1:], value, name) if len(path) > 1 else _fitted(old, value, name)
-    change_one = config._replace if hasattr(config, "_replace") else partial(replace, config)
-    return change_one(**{path[0]: new})
+        head, _, rest = name.partition(".")
+        if head not in known:
+            there = f"there are {', '.join(known)}" if known else "there are none at that place"
+            raise UserError(f"no setting is called {group + name!r}: {there}")
+        inner.setdefault(head, {})[rest] = value
+    new = {}
+    for head, below in inner.items():
+        name, old = group + head, known[head]
+        new[head] = _fitted(old, below[""], name) if "" in below else _change(old, below, f"{name}.")
+    return config._replace(**new) if hasattr(config, "_replace") else replace(config, **new)
 
 
 def _fields(config: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from wakesleep import runtime
+from wakesleep.cli.experiment import experiment
 from wakesleep.cli.experts import experts
 from wakesleep.cli.load import load_modules
 from wakesleep.cli.metrics import compare, metrics
@@ -29,6 +30,7 @@ app = tyro.extras.SubcommandApp()
 app.command(experts)
 app.command(run)
 app.command(resume)
+app.command(experiment)
 app.command(study)
 app.command(metrics)
 app.command(compare)

@@ -79,17 +79,10 @@ def _run(spec: object, folder: Path) -> None:
 
 
 def _syllabus(scenario: str, tasks: tuple[str, ...], scale: float, episodes: int, seed: int) -> "Syllabus":
-    from wakesleep.syllabus import scenarios
+    from wakesleep.syllabus.scenarios import make_syllabus
     from wakesleep.syllabus.seeds import lifetime_seed
     from wakesleep.worlds import registry
 
-    own, settings = lifetime_seed(seed, 0), {"scale": scale, "episodes": episodes}
-    match scenario:
-        case "pairwise" | "alternating":
-            if len(tasks) != 2:
-                raise UserError(f"a {scenario} syllabus takes two tasks: --tasks DoorKey_S5 DistShift_R2")
-            return getattr(scenarios, scenario)(*tasks, own, **settings)
-        case "condensed" | "dispersed":
-            names = tasks or registry.tasks("minigrid", paper_only=True)
-            return getattr(scenarios, scenario)(names, own, **settings)
-    raise UserError(f"no scenario is called {scenario!r}: there are pairwise, alternating, condensed, dispersed")
+    if not tasks and scenario in ("condensed", "dispersed"):
+        tasks = registry.tasks("minigrid", paper_only=True)
+    return make_syllabus(scenario, tasks, lifetime_seed(seed, 0), scale, episodes)

@@ -25,6 +25,8 @@ class LifetimeSpec:
     seed: int
     changes: dict[str, Any] = field(default_factory=dict)
     """Settings of the agent that differ from the preset, by name (`sleep.iterations`)."""
+    label: str = ""
+    """What tables call the agent, if not by its name."""
 
     @property
     def config(self) -> Any:
@@ -38,8 +40,8 @@ class LifetimeSpec:
         syllabus["tasks"], syllabus["learning"] = list(syllabus["tasks"]), list(syllabus["learning"])
         settings = plain(self.config)
         return {
-            "agent": self.agent, "preset": self.preset, "changes": self.changes, "seed": self.seed,
-            "syllabus": syllabus, "settings": settings,
+            "agent": self.agent, **({"label": self.label} if self.label else {}), "preset": self.preset,
+            "changes": self.changes, "seed": self.seed, "syllabus": syllabus, "settings": settings,
         }  # fmt: skip
 
     @classmethod
@@ -49,7 +51,7 @@ class LifetimeSpec:
             syllabus = dict(data["syllabus"])
             blocks = tuple(LearningBlock(**block) for block in syllabus.pop("learning"))
             made = Syllabus(tasks=tuple(syllabus.pop("tasks")), learning=blocks, **syllabus)
-            return cls(data["agent"], data["preset"], made, data["seed"], dict(data["changes"]))
+            return cls(data["agent"], data["preset"], made, data["seed"], dict(data["changes"]), data.get("label", ""))
         except (AttributeError, KeyError, TypeError) as error:
             raise UserError(
                 f"this does not describe a lifetime ({error!r}); was it written by another version?"
@@ -63,8 +65,12 @@ class LifetimeSpec:
 
 
 def run_lifetime(spec: LifetimeSpec, folder: Path, report: Report) -> str:
-    """Run a lifetime in a folder to its end, from where it is. Returns how it went, in words."""
-    return spec.open(folder).run(report)
+    """Run a lifetime in a folder to its end, from where it is. Returns how it went, in words.
+
+    A process that is still in it, left over from a run whose parent was killed, leaves first.
+    """
+    with store.only_one(folder, lambda: report(0.0, "waiting for another process to leave")):
+        return spec.open(folder).run(report)
 
 
 def stored_spec(folder: Path) -> LifetimeSpec:

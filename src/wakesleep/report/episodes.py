@@ -24,7 +24,7 @@ from wakesleep.report.lives import Life
 from wakesleep.report.sleeps import cells_as_text
 from wakesleep.syllabus.seeds import evaluation_seeds, evaluation_starts
 from wakesleep.wake.experts import world_of
-from wakesleep.worlds.episode import Episode, record
+from wakesleep.worlds.episode import Episode, in_words, record
 from wakesleep.worlds.minigrid.tasks import MinigridWorld
 from wakesleep.worlds.world import TimeStep, World
 
@@ -65,12 +65,10 @@ def load_policy(life: Life, spec: LifetimeSpec) -> Actor:
 
 def policy_form(spec: LifetimeSpec) -> Any:
     """The agent's policy with shapes in place of numbers."""
-    from wakesleep.agents.presets import agent_config, make_agent
+    from wakesleep.agents.presets import make_agent
 
     world = world_of(spec.syllabus.tasks[0])
-    agent = make_agent(
-        spec.agent, world.observation_spec, world.action_spec, agent_config(spec.agent, spec.preset, spec.changes)
-    )
+    agent = make_agent(spec.agent, world.observation_spec, world.action_spec, spec.config)
     return eqx.filter_eval_shape(lambda key: agent.policy(agent.init(key)), jax.random.key(0))
 
 
@@ -84,10 +82,9 @@ def _play(task: str, seed: int, policy: Actor) -> dict[str, Any]:
     starts = jax.tree.map(lambda leaf: leaf[0], evaluation_starts(task, world, seed, 1))
     nothing, no = jnp.float32(0), jnp.bool_(False)
     start = starts.state, TimeStep(starts.observation, nothing, no, no)
-    played = record(world, lambda seen, key: _act(policy, world, seen, key), jax.random.key(0), start, LONGEST)
-    names = getattr(world, "action_names", None)
+    played = record(world, lambda _, seen, key: _act(policy, world, seen, key), jax.random.key(0), start, LONGEST)
     shown: dict[str, Any] = {
-        "actions": [names[action] if names else str(action) for action in played.actions],
+        "actions": [in_words(world, action) for action in played.actions],
         "return": round(played.total_reward, 3),
         "ended": "" if len(played.actions) < LONGEST or played.terminated else f"cut off after {LONGEST} steps",
     }

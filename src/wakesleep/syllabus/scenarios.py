@@ -14,6 +14,7 @@ from wakesleep.syllabus.seeds import lifetime_seed, raw
 from wakesleep.syllabus.syllabus import EPISODES, LearningBlock, Syllabus
 from wakesleep.worlds import registry
 
+SCENARIOS = ("pairwise", "alternating", "condensed", "dispersed")
 REPETITIONS = PASSES = 3
 SYLLABI = 36
 """So many of each scenario stand behind the paper's Minigrid tables."""
@@ -84,17 +85,31 @@ def paper_pairs(count: int = SYLLABI, domain: str = "minigrid") -> list[tuple[st
     return [chosen[int(number * step)] for number in range(count)]
 
 
-def paper_syllabi(scenario: str, count: int = SYLLABI, seed: int = 0, domain: str = "minigrid") -> list[Syllabus]:
+def paper_syllabi(
+    scenario: str, count: int = SYLLABI, seed: int = 0, domain: str = "minigrid", scale: float = 1.0,
+    episodes: int = EPISODES,
+) -> list[Syllabus]:  # fmt: skip
     """A fixed choice of syllabi of a scenario; each has its own seed of TELLA's chain."""
-    seeds = [lifetime_seed(seed, number) for number in range(count)]
-    names = registry.tasks(domain, paper_only=True)
+    pairs = scenario in ("pairwise", "alternating")
+    tasks = paper_pairs(count, domain) if pairs else [registry.tasks(domain, paper_only=True)] * count
+    return [
+        make_syllabus(scenario, names, lifetime_seed(seed, number), scale, episodes)
+        for number, names in enumerate(tasks)
+    ]
+
+
+def make_syllabus(
+    scenario: str, tasks: Sequence[str], seed: int, scale: float = 1.0, episodes: int = EPISODES
+) -> Syllabus:
+    """The syllabus that a scenario, asked for by name, makes of some tasks."""
     match scenario:
-        case "pairwise":
-            return [pairwise(*pair, own) for pair, own in zip(paper_pairs(count, domain), seeds, strict=True)]
-        case "alternating":
-            return [alternating(*pair, own) for pair, own in zip(paper_pairs(count, domain), seeds, strict=True)]
+        case "pairwise" | "alternating":
+            if len(tasks) != 2:
+                raise UserError(f"a {scenario} syllabus takes two tasks, such as DoorKey_S5 and DistShift_R2")
+            make = pairwise if scenario == "pairwise" else alternating
+            return make(tasks[0], tasks[1], seed, scale, episodes)
         case "condensed":
-            return [condensed(names, own) for own in seeds]
+            return condensed(tasks, seed, scale, episodes)
         case "dispersed":
-            return [dispersed(names, own) for own in seeds]
-    raise UserError(f"no scenario is called {scenario!r}: there are pairwise, alternating, condensed, dispersed")
+            return dispersed(tasks, seed, scale, episodes)
+    raise UserError(f"no scenario is called {scenario!r}: there are {', '.join(SCENARIOS)}")

@@ -4,12 +4,13 @@ Everything random about it is decided when it is made: the seed of every learnin
 the layouts of all evaluations come, the same in every EB of a lifetime (TELLA's rule, see `seeds.py`).
 """
 
+import functools
 from dataclasses import dataclass
 
 from wakesleep.errors import UserError
 from wakesleep.worlds import registry
 from wakesleep.worlds.registry import TaskInfo
-from wakesleep.worlds.world import HostWorld
+from wakesleep.worlds.world import ActionSpec, HostWorld, ObservationSpec
 
 EPISODES = 100
 
@@ -63,13 +64,18 @@ class Syllabus:
 def _check_same_kind(infos: list[TaskInfo]) -> None:
     """One agent lives through all tasks: they must look alike."""
     first = infos[0]
-    world = first.make()
     for info in {info.name: info for info in infos}.values():
-        other = info.make()
-        if isinstance(other, HostWorld):
-            raise UserError(f"{info.name} runs outside JAX; lifetimes need worlds in JAX so far")
-        if other.observation_spec != world.observation_spec or other.action_spec != world.action_spec:
+        if _kind(info) != _kind(first):
             raise UserError(
                 f"{first.name} and {info.name} cannot be in one life: their observations or actions differ"
-                f" ({world.observation_spec.shape} and {other.observation_spec.shape})"
+                f" ({_kind(first)[0].shape} and {_kind(info)[0].shape})"
             )
+
+
+@functools.cache
+def _kind(info: TaskInfo) -> tuple[ObservationSpec, ActionSpec]:
+    """What a task's observations and actions are; making its world takes a while."""
+    world = info.make()
+    if isinstance(world, HostWorld):
+        raise UserError(f"{info.name} runs outside JAX; lifetimes need worlds in JAX so far")
+    return world.observation_spec, world.action_spec

@@ -74,17 +74,21 @@ def record(world: World, player: Player, key: jax.Array, start: Any = None, max_
     return episode
 
 
+def in_words(world: World, action: Any) -> str:
+    """An action as its world calls it."""
+    names = getattr(world, "action_names", None)
+    return str(getattr(world, "describe", names.__getitem__ if names else str)(action))
+
+
 def frames(world: World, episode: Episode) -> Iterator[Image.Image]:
     """The pictures of an episode, each with a line below: the step, the action that led there, the reward."""
     if not hasattr(world, "draw"):
         raise UserError(f"{type(world).__name__} cannot be drawn: it has no `draw(state)`")
-    names = getattr(world, "action_names", None)
-    words = getattr(world, "describe", names.__getitem__ if names else str)
     for step, state in enumerate(episode.states):
         caption = str(step)
         if step:
             action, reward = episode.actions[step - 1], episode.rewards[step - 1]
-            caption += f"  {words(action)}" + f"  {reward:+.2f}" * (reward != 0)
+            caption += f"  {in_words(world, action)}" + f"  {reward:+.2f}" * (reward != 0)
         yield _captioned(world.draw(state), caption)
 
 

@@ -1,0 +1,121 @@
+"""Grids of lifetimes: expanded in order, every preset file of the project too; mistakes are named with file and key."""
+
+from pathlib import Path
+
+import pytest
+
+from wakesleep import UserError
+from wakesleep.experiments.grid import load_grid
+from wakesleep.syllabus.scenarios import paper_syllabi
+
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+
+
+def grid(folder, text):
+    (folder / "grid.yaml").write_text(text)
+    return load_grid(folder / "grid.yaml")
+
+
+def test_expansion(tmp_path):
+    planned = grid(tmp_path, """
+scenario: [pairwise, condensed]
+preset: fast
+syllabi: 2
+seeds: [3, 7]
+scale: 0.5
+episodes: 10
+agents:
+  - random
+  - {name: hidden, label: twice, preset: paper, settings: {sleeps_per_block: 2}}
+""")  # fmt: skip
+    assert [life.name for life in planned[:8]] == [
+        "pairwise/random/01-3", "pairwise/twice/01-3", "pairwise/random/01-7", "pairwise/twice/01-7",
+        "pairwise/random/02-3", "pairwise/twice/02-3", "pairwise/random/02-7", "pairwise/twice/02-7",
+    ]  # fmt: skip
+    assert [life.name.replace("condensed", "pairwise") for life in planned[8:]] == [life.name for life in planned[:8]]
+    spec = planned[3].spec
+    assert (spec.agent, spec.label, spec.preset, spec.seed) == ("hidden", "twice", "paper", 7)
+    assert spec.changes == {"sleeps_per_block": 2}
+    assert planned[0].spec.label == ""
+    assert [planned[at].spec.syllabus for at in (0, 4)] == paper_syllabi("pairwise", 2, scale=0.5, episodes=10)
+    assert spec.syllabus == planned[1].spec.syllabus  # the seed is the agent's
+    assert planned[8].spec.syllabus.learning[0].steps in (100_000, 150_000, 175_000, 200_000, 250_000, 350_000)
+
+
+def test_syllabi_of_your_own(tmp_path):
+    pairs = grid(tmp_path, "syllabi: [[DoorKey_S5, DistShift_R2], [DistShift_R2, DoorKey_S5]]\nagents: [random]\n")
+    assert [life.spec.syllabus.tasks[0] for life in pairs] == ["DoorKey_S5", "DistShift_R2"]
+    (tmp_path / "mine.yaml").write_text("learn: [{task: DoorKey_S5, steps: 5000}]\nepisodes: 3\n")
+    [life] = grid(tmp_path, "scenario: custom\nsyllabi: [mine.yaml]\nagents: [random]\n")
+    assert life.name == "custom/random/01-0"
+    assert life.spec.syllabus.steps == 5000
+
+
+@pytest.mark.parametrize("file", CONFIGS, ids=lambda file: file.stem)
+def test_the_paper_s_experiments_can_be_expanded(file):
+    planned = load_grid(file)
+    assert len({life.name for life in planned}) == len(planned)
+    if file.stem in ("minigrid-pairwise", "minigrid-condensed"):
+        assert len(planned) == 8 * 36
+    for life in planned:
+        if life.spec.syllabus.scenario == "dispersed" and life.spec.agent not in ("random", "baseline"):
+            assert life.spec.changes["advice_steps"] == 33_333
+
+
+ONE = "agents: [random]\n"
+PAIR = "syllabi: [[DoorKey_S5, DistShift_R2]]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("agents: [a", "is not YAML"),
+        ("- agents", "is a mapping with the keys scenario"),
+        (ONE + "sylabi: 3", "does not know 'sylabi'"),
+        ("scenario: pairwise", "needs a list of `agents`"),
+        ("agents: []", "needs a list of `agents`"),
+        ("agents: [hiden]", "agent 1: no agent is called 'hiden'"),
+        ("agents: [random, 3]", "agent 2 is a mapping with the keys name"),
+        ("agents: [{label: x}]", "agent 1 needs a `name`"),
+        ("agents: [random, random]", "'random' is there twice; give one of them a label"),
+        ("agents: [{name: random, label: a/b}]", "`label` is the name of a folder"),
+        ("agents: [{name: hidden, settings: [1]}]", "`settings` is a mapping"),
+        ("agents: [{name: hidden, settings: {naps: 1}}]", "agent 1: no setting is called 'naps'"),
+        ("agents: [{name: hidden, settings: {sleeps_per_block: 0}}]", "agent 1: .*at least once"),
+        (ONE + "preset: quick", "agent 1: no preset is called 'quick'"),
+        (ONE + "preset: [fast]", "agent 1: `preset` is paper or fast"),
+        (ONE + "scenario: triple", "scenario: no scenario is called 'triple'"),
+        (ONE + "scenario: [pairwise, pairwise]", "scenario: 'pairwise' is there twice"),
+        (ONE + "scenario: []", "scenario: at least one"),
+        (ONE + "domain: atari", "syllabi: no domain is called 'atari'"),
+        (ONE + "domain: 3", "domain: a domain is a name"),
+        (ONE + "syllabi: 0", "syllabi: 0 should be a whole number from 1"),
+        (ONE + "syllabi: 1000", "syllabi: there are .* ordered pairs"),
+        (ONE + "syllabi: []", "syllabi: at least one"),
+        (ONE + "syllabi: [DoorKey_S5]", "syllabi: each is a list of tasks"),
+        (ONE + "syllabi: [[DoorKey_S5]]", "syllabi: a pairwise syllabus takes two tasks"),
+        (ONE + "syllabi: [[DoorKey_S5, DoorKey_S9]]", "syllabi: no task is called 'DoorKey_S9'"),
+        (ONE + "seeds: -1", "seeds: -1 should be a whole number"),
+        (ONE + "seeds: [0, 0]", "seeds: 0 is there twice"),
+        (ONE + "seeds: []", "seeds: at least one"),
+        (ONE + "seeds: [one]", "seeds: 'one' should be a whole number"),
+        (ONE + "scale: 0", "scale: 0 should be a number above 0"),
+        (ONE + "scale: .inf", "scale: inf should be a number above 0"),
+        (ONE + "scale: yes", "scale: True should be"),
+        (ONE + PAIR + "scale: 0.0001", "agent random: a block of 20 steps in DoorKey_S5 is too short"),
+        (ONE + "episodes: 1.5", "episodes: 1.5 should be a whole number"),
+        (ONE + "scenario: custom", "with scenario custom, it is a list of files"),
+        (ONE + "scenario: custom\nsyllabi: [none.yaml]", "there is no .*none.yaml"),
+        (ONE + "scenario: custom\nsyllabi: [none.yaml]\nscale: 2", "syllabi: files of your own say .* `scale`"),
+    ],
+)
+def test_mistakes(tmp_path, text, words):
+    with pytest.raises(UserError, match=words) as caught:
+        grid(tmp_path, text)
+    assert "grid.yaml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(UserError, match="there is no"):
+        load_grid(tmp_path / "none.yaml")
