@@ -153,7 +153,7 @@ def test_whose_folder_it_is(tmp_path, monkeypatch):
     assert stored["agents"]["slow"]["settings"]["num_steps"] == 32
     larger = load_grid(grid(tmp_path, "slow, random"))
     assert len(run_experiment(larger, tmp_path / "out", console=quiet).failures) == 16
-    with pytest.raises(UserError, match=r"another experiment \(alternating/random/01-0 is only there"):
+    with pytest.raises(UserError, match=r"another experiment \(random is only there"):
         run_experiment(small, tmp_path / "out", console=quiet)
     other = load_grid(grid(tmp_path, "{name: slow, settings: {epochs: 2}}, random"))
     with pytest.raises(UserError, match=r"another experiment \(slow is another one there"):
