@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from wakesleep import logs, runtime
+from wakesleep.cli.metrics import Compare, compare
+from wakesleep.cli.report import report
 from wakesleep.jobs import Job, default_workers, run_jobs
 from wakesleep.lifetime.spec import LifetimeSpec, run_lifetime
 from wakesleep.syllabus.scenarios import pairwise
@@ -36,7 +38,11 @@ def main() -> None:
     if jobs:
         run_jobs(jobs, min(default_workers(), len(jobs)), "lives", console=console)
     console.print(_table())
-    console.print(f"All of it is in {FOLDER}/. Next: `wakesleep run --help`, README.md.")
+    console.rule("The same in the field's metrics: below 0, PM is forgetting")
+    compare(Compare((FOLDER,)))
+    console.rule("Everything on one page")
+    report((FOLDER,), out=FOLDER / "report.html", title="One agent forgets, the other sleeps on it")
+    console.print("Open it in a browser. Next: README.md, `wakesleep run --help`.")
 
 
 def _table() -> Table:

@@ -155,7 +155,7 @@ def _scenario_info(folder: Path) -> dict[str, Any]:
 def _run(folder: Path, name: str, info: dict[str, Any], finished: bool, measure_name: str) -> Run:
     syllabus = info.get("syllabus")
     scenario = syllabus.get("scenario") if isinstance(syllabus, dict) else info.get("scenario_type")
-    agent, seed = info.get("agent") or folder.resolve().parent.name, info.get("seed")
+    agent, seed = info.get("label") or info.get("agent") or folder.resolve().parent.name, info.get("seed")
     return Run(
         folder, name, str(agent), str(info.get("preset", "")), str(scenario or ""),
         seed if isinstance(seed, int) else None, finished, read_log(folder, measure_name),

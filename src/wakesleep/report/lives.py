@@ -39,7 +39,7 @@ class Life:
     @property
     def agent(self) -> str:
         """Who lives."""
-        return self.run.agent if self.run else str(self.config.get("agent", "?"))
+        return self.run.agent if self.run else str(self.config.get("label") or self.config.get("agent", "?"))
 
     @property
     def syllabus(self) -> dict[str, Any]:
