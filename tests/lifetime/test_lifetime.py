@@ -100,7 +100,8 @@ def test_how_far_it_is_stands_on_disk_while_it_lives(tmp_path, monkeypatch):
     def look(part, words):
         told.append((part, words, store.load_json(tmp_path / "progress.json")))
 
-    Lifetime(RandomAgent(*SPECS), SYLLABUS, 0, tmp_path, {}).run(look)
+    syllabus = pairwise("DoorKey_S5", "DistShift_R2", seed=1, scale=0.011, episodes=3)
+    Lifetime(RandomAgent(*SPECS), syllabus, 0, tmp_path, {}).run(look)
     for part, words, progress in told:
         assert progress["part"] == pytest.approx(part, abs=1e-4)
         assert progress["words"] == words

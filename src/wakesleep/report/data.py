@@ -102,9 +102,8 @@ class Reporter:
         log = life.run.log if life.run else None
         shown: dict[str, Any] = {
             "name": life.name, "agent": life.agent, "scenario": life.scenario, "tasks": _tasks(life),
-            "preset": life.config.get("preset", ""), "seed": life.config.get("seed"), "finished": life.finished,
-            "order": [str(block["task"]) for block in life.planned],
-            "progress": life.progress, "summary": life.summary, "readable": life.run is not None,
+            "seed": life.config.get("seed"), "finished": life.finished, "readable": life.run is not None,
+            "progress": life.progress, "summary": life.summary,
             "learning_steps": log.learning_steps if log else None, "episodes_logged": len(log) if log else 0,
             "sleeps": [], "episodes": {}, "problems": [*(log.notes if log else ())],
         }  # fmt: skip

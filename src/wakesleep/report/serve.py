@@ -1,5 +1,6 @@
 """A small web server for the report of lifetimes that still run: the page asks it again and again for the data."""
 
+import contextlib
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -37,24 +38,25 @@ def make_server(reporter: Reporter, port: int, title: str = "Lifetimes") -> Thre
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            status, kind, text = self._content()
+            content = text.encode()
+            with contextlib.suppress(ConnectionError):  # a page that was closed meanwhile
+                self.send_response(status)
+                self.send_header("Content-Type", f"{kind}; charset=utf-8")
+                self.send_header("Content-Length", str(len(content)))
+                self.send_header("Cache-Control", "no-store")
+                self.end_headers()
+                self.wfile.write(content)
+
+        def _content(self) -> tuple[int, str, str]:
             try:
                 if self.path == "/":
-                    self._answer(200, "text/html", page(watcher.data(), title, live=True))
-                elif self.path == "/data.json":
-                    self._answer(200, "application/json", to_text({**watcher.data(), "live": True}))
-                else:
-                    self._answer(404, "text/plain", "there is only the report, at /")
-            except UserError as error:
-                self._answer(503, "text/plain", str(error))
-
-        def _answer(self, status: int, kind: str, text: str) -> None:
-            content = text.encode()
-            self.send_response(status)
-            self.send_header("Content-Type", f"{kind}; charset=utf-8")
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("Cache-Control", "no-store")
-            self.end_headers()
-            self.wfile.write(content)
+                    return 200, "text/html", page(watcher.data(), title, live=True)
+                if self.path == "/data.json":
+                    return 200, "application/json", to_text({**watcher.data(), "live": True})
+            except (UserError, OSError) as error:  # files may go while they are read: the page asks again
+                return 503, "text/plain", str(error)
+            return 404, "text/plain", "there is only the report, at /"
 
         def log_message(self, format: str, *arguments: Any) -> None:
             """Say nothing of every request."""
