@@ -110,7 +110,7 @@ def test_experts_from_training_to_export(monkeypatch, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("train", "--out", "x", "--preset", "quick"), "no preset is called 'quick'"),
+        (("train", "--out", "x", "--preset", "quick"), "no preset for minigrid is called 'quick'"),
         (("train", "--out", "x", "--tasks", "DoorKey_S9"), "DoorKey has DoorKey_S5"),
         (("train", "--out", "x", "--domain", "atari"), "no domain is called 'atari'"),
         (("train", "--out", "x", "--seeds", "0"), "at least one seed"),

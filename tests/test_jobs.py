@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from tests.terminal import heed_ctrl_c
 from wakesleep import UserError
 from wakesleep.jobs import Job, is_crash, run_apart, run_jobs, view_of
 
@@ -99,7 +100,8 @@ def test_running_jobs_leave_when_they_are_interrupted_or_orphaned(tmp_path, how)
         f"run_jobs([Job(name, linger, (Path({str(tmp_path)!r}), name)) for name in 'ab'], 2, 'work')"
     )
     quiet = subprocess.DEVNULL
-    process = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=quiet, stderr=quiet)
+    command = [sys.executable, "-c", program]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=quiet, stderr=quiet, preexec_fn=heed_ctrl_c)
     _wait_for(lambda: all((tmp_path / f"{name}-begun").exists() for name in "ab"))
     process.send_signal(how)
     _wait_for(lambda: all((tmp_path / f"{name}-left").exists() for name in "ab"))

@@ -1,7 +1,7 @@
 """`make demo`: two lives side by side in a few minutes. One agent forgets its first task, the other sleeps on it.
 
-Both learn a door and its key, then a way around lava. The baseline is PPO alone; the other is the wake-sleep agent with
-hidden replay. Everything stays in the folder `demo`; run again, what is finished is not done again.
+Both learn one task, then another. The baseline is PPO alone; the other is the wake-sleep agent with hidden replay.
+Everything stays in the folder `demo`; run again, what is finished is not done again.
 """
 
 from pathlib import Path
@@ -18,9 +18,9 @@ from wakesleep.lifetime.spec import LifetimeSpec, run_lifetime
 from wakesleep.syllabus.scenarios import pairwise
 
 FOLDER = Path("demo")
-TASKS = ("DoorKey_S5", "DistShift_R2")
+TASKS = ("CustomUnlock_S5", "DistShift_R2")
 AGENTS = ("baseline", "hidden")
-SCALE = 0.5  # of the paper's learning blocks: 100,000 steps each
+SCALE = 0.4096  # of the paper's learning blocks: 81,920 steps each
 WHEN = {0: "at birth", 2: f"after {TASKS[0]}", 4: f"after {TASKS[1]}"}
 
 

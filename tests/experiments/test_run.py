@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from tests.experiments import corridors
+from tests.terminal import heed_ctrl_c
 from wakesleep import UserError
 from wakesleep.experiments import run as run_module
 from wakesleep.experiments.grid import load_grid
@@ -23,7 +24,7 @@ LOAD = ("tests.experiments.corridors",)
 GRID = """
 scenario: alternating
 preset: fast
-syllabi: [[Corridor_L5, Corridor_L9], [Corridor_L9, Corridor_L5]]
+syllabi: [[Hallway_L5, Hallway_L9], [Hallway_L9, Hallway_L5]]
 seeds: 4
 episodes: 3
 agents: [{agents}]
@@ -60,7 +61,7 @@ class Started:
         command = [sys.executable, "-m", "wakesleep.cli", "experiment", grid(folder), "--out", self.out, "--jobs", "2"]
         self.process = subprocess.Popen(
             [*command, "--load", *LOAD, *arguments], cwd=ROOT, env={**os.environ, corridors.PIDS: str(self.pids)},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, preexec_fn=heed_ctrl_c,
         )  # fmt: skip
 
     def wait_for_work(self):
@@ -126,7 +127,7 @@ def test_on_ray_with_a_worker_killed(bare, tmp_path):
 def test_crashes_are_tried_once_more_and_the_rest_goes_on(tmp_path, monkeypatch):
     monkeypatch.setenv(corridors.PIDS, str(tmp_path))
     short = GRID.replace("seeds: 4", "seeds: 1").replace("alternating", "pairwise")
-    short = short.replace(", [Corridor_L9, Corridor_L5]", "")
+    short = short.replace(", [Hallway_L9, Hallway_L5]", "")
     planned = load_grid(grid(tmp_path, "stumbling, dying, hopeless, slow", short))
     out, quiet = tmp_path / "out", Console(quiet=True)
     outcome = run_experiment(planned, out, 2, load=LOAD, console=quiet)
