@@ -1,4 +1,4 @@
-"""`make demo`: two lives side by side in a few minutes. One agent forgets its first task, the other sleeps on it.
+"""`make demo`: two lives side by side in a few minutes. What of the first task is left after the second?
 
 Both learn one task, then another. The baseline is PPO alone; the other is the wake-sleep agent with hidden replay.
 Everything stays in the folder `demo`; run again, what is finished is not done again.
@@ -41,7 +41,7 @@ def main() -> None:
     console.rule("The same in the field's metrics: below 0, PM is forgetting")
     compare(Compare((FOLDER,)))
     console.rule("Everything on one page")
-    report((FOLDER,), out=FOLDER / "report.html", title="One agent forgets, the other sleeps on it")
+    report((FOLDER,), out=FOLDER / "report.html", title="Two lives")
     console.print("Open it in a browser. Next: README.md, `wakesleep run --help`.")
 
 
