@@ -17,6 +17,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import yaml
 
 from wakesleep.errors import UserError
 
@@ -66,6 +67,18 @@ def load_json(file: Path) -> Any:
         raise UserError(f"there is no {file}") from error
     except (OSError, ValueError) as error:
         raise UserError(f"{file} cannot be read as JSON: {error}") from error
+
+
+def load_yaml(file: Path) -> Any:
+    """Read YAML that a user wrote."""
+    try:
+        return yaml.safe_load(file.read_text())
+    except FileNotFoundError as error:
+        raise UserError(f"there is no {file}") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1})" if mark else ""
+        raise UserError(f"{file} is not YAML{where}: {getattr(error, 'problem', None) or error}") from error
 
 
 def save_tree(file: Path, tree: Any) -> None:

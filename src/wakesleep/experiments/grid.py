@@ -22,13 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
+from wakesleep import store
 from wakesleep.agents.presets import agent_config, make_agent
 from wakesleep.errors import UserError
 from wakesleep.lifetime.plan import plan
 from wakesleep.lifetime.spec import LifetimeSpec
-from wakesleep.syllabus.custom import load_syllabus
+from wakesleep.syllabus.custom import check_keys, load_syllabus
 from wakesleep.syllabus.scenarios import SCENARIOS, SYLLABI, make_syllabus, paper_syllabi
 from wakesleep.syllabus.seeds import lifetime_seed
 from wakesleep.syllabus.syllabus import EPISODES, Syllabus
@@ -60,8 +59,8 @@ class GridAgent:
 
 def load_grid(file: Path) -> list[Planned]:
     """All lifetimes of an experiment, in the order in which they are run. Anything not understood is refused."""
-    content = _read(file)
-    _check_keys(content, KEYS, f"{file}")
+    content = store.load_yaml(file)
+    check_keys(content, KEYS, f"{file}")
     scenarios = content.get("scenario", "pairwise")
     scenarios = scenarios if isinstance(scenarios, list) else [scenarios]
     with _at(file, "scenario"):
@@ -84,17 +83,6 @@ def load_grid(file: Path) -> list[Planned]:
     return planned
 
 
-def _read(file: Path) -> Any:
-    try:
-        return yaml.safe_load(file.read_text())
-    except FileNotFoundError as error:
-        raise UserError(f"there is no {file}") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1})" if mark else ""
-        raise UserError(f"{file} is not YAML{where}: {getattr(error, 'problem', None) or error}") from error
-
-
 def _agents(content: dict[str, Any], file: Path) -> list[GridAgent]:
     entries = content.get("agents")
     if not isinstance(entries, list) or not entries:
@@ -103,7 +91,7 @@ def _agents(content: dict[str, Any], file: Path) -> list[GridAgent]:
     for number, entry in enumerate(entries, start=1):
         where = f"{file}, agent {number}"
         entry = {"name": entry} if isinstance(entry, str) else entry
-        _check_keys(entry, AGENT_KEYS, where)
+        check_keys(entry, AGENT_KEYS, where)
         name, settings = entry.get("name"), entry.get("settings", {})
         if not isinstance(name, str):
             raise UserError(f"{where} needs a `name`, not {name!r}")
@@ -185,13 +173,6 @@ def _at(file: Path, key: str) -> Iterator[None]:
         yield
     except UserError as error:
         raise UserError(f"{file}, {key}: {error}") from error
-
-
-def _check_keys(content: Any, known: tuple[str, ...], where: str) -> None:
-    if not isinstance(content, dict):
-        raise UserError(f"{where} is a mapping with the keys {', '.join(known)}, not {content!r}")
-    if unknown := [key for key in content if key not in known]:
-        raise UserError(f"{where} does not know {str(unknown[0])!r}: there are {', '.join(known)}")
 
 
 def _check_distinct(values: list[Any], advice: str = "") -> None:

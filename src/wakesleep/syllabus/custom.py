@@ -8,12 +8,13 @@ learn:                                 # the learning blocks, in order
     steps: 50000
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
+from wakesleep import store
 from wakesleep.errors import UserError
 from wakesleep.syllabus.scenarios import block_steps
 from wakesleep.syllabus.seeds import raw
@@ -22,14 +23,8 @@ from wakesleep.syllabus.syllabus import EPISODES, LearningBlock, Syllabus
 
 def load_syllabus(file: Path, seed: int) -> Syllabus:
     """Read a syllabus. Anything that is not understood is refused."""
-    try:
-        content = yaml.safe_load(file.read_text())
-    except FileNotFoundError as error:
-        raise UserError(f"there is no {file}") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        where = f" (line {error.problem_mark.line + 1})" if getattr(error, "problem_mark", None) else ""  # type: ignore[union-attr]
-        raise UserError(f"{file} is not YAML{where}: {getattr(error, 'problem', None) or error}") from error
-    _check_keys(content, {"tasks", "episodes", "learn"}, f"{file}")
+    content = store.load_yaml(file)
+    check_keys(content, ("tasks", "episodes", "learn"), f"{file}")
     learned = content.get("learn")
     if not isinstance(learned, list) or not learned:
         raise UserError(f"{file} needs a list of learning blocks under `learn`")
@@ -50,18 +45,19 @@ def load_syllabus(file: Path, seed: int) -> Syllabus:
 def _block(entry: Any, where: str) -> tuple[str, int]:
     if isinstance(entry, str):
         return entry, block_steps(entry)
-    _check_keys(entry, {"task", "steps"}, where)
+    check_keys(entry, ("task", "steps"), where)
     task = entry.get("task")
     if not isinstance(task, str):
         raise UserError(f"{where} needs the name of a `task`")
     return task, _whole(entry["steps"], where) if "steps" in entry else block_steps(task)
 
 
-def _check_keys(content: Any, known: set[str], where: str) -> None:
+def check_keys(content: Any, known: Collection[str], where: str) -> None:
+    """Refuse what is not a mapping, or has a key that nobody knows."""
     if not isinstance(content, dict):
-        raise UserError(f"{where} is a mapping with the keys {', '.join(sorted(known))}, not {content!r}")
-    if unknown := set(content) - known:
-        raise UserError(f"{where} does not know {sorted(map(str, unknown))[0]!r}: there are {', '.join(sorted(known))}")
+        raise UserError(f"{where} is a mapping with the keys {', '.join(known)}, not {content!r}")
+    if unknown := [key for key in content if key not in known]:
+        raise UserError(f"{where} does not know {str(unknown[0])!r}: there are {', '.join(known)}")
 
 
 def _whole(value: Any, where: str) -> int:
