@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from wakesleep import runtime
-from wakesleep.errors import UserError
+from wakesleep.errors import EnvironmentFailed, UserError
 
 Report = Callable[[float, str], None]
 """Called by a job with the part that is done, 0 to 1, and a few words."""
@@ -115,7 +115,7 @@ def run_apart(
 
 def is_crash(error: BaseException) -> bool:
     """Whether it may go better another time: not if the job was refused for a reason."""
-    return isinstance(error, WorkerDied) or not isinstance(error, UserError)
+    return isinstance(error, WorkerDied | EnvironmentFailed) or not isinstance(error, UserError)
 
 
 def explained(error: BaseException) -> str:

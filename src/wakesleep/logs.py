@@ -167,9 +167,13 @@ class EpisodeCounter:
         return cls(np.zeros(num_envs), np.zeros(num_envs, int))
 
     def add(self, reward: Any, ended: Any, valid: Any = None) -> list[Episode]:
-        """The episodes that ended in these steps (axes: time, environment), in order of their ends."""
-        reward, ended = np.asarray(reward, float), np.asarray(ended)
-        counts = np.ones(reward.shape, int) if valid is None else np.asarray(valid, int)
+        """The episodes that ended in these steps (axes: time, environment), in order of their ends.
+
+        Steps that are not `valid` did not take place; an episode without any that did is none.
+        """
+        ended = np.asarray(ended)
+        counts = np.ones(ended.shape, int) if valid is None else np.asarray(valid, int)
+        reward = np.asarray(reward, float) * counts
         finished = []
         for env in range(reward.shape[1]):
             ends = np.flatnonzero(ended[:, env])
@@ -179,7 +183,9 @@ class EpisodeCounter:
             totals[0] += self.total_reward[env]
             lengths[0] += self.length[env]
             finished += [
-                (end, env, Episode(*row)) for end, *row in zip(ends, totals.tolist(), lengths.tolist(), strict=False)
+                (end, env, Episode(total, length))
+                for end, total, length in zip(ends, totals.tolist(), lengths.tolist(), strict=False)
+                if length
             ]
             self.total_reward[env], self.length[env] = totals[-1], lengths[-1]
         return [episode for _, _, episode in sorted(finished, key=lambda row: row[:2])]

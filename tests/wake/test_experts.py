@@ -2,6 +2,7 @@
 
 import json
 
+import gymnasium
 import jax
 import minari
 import numpy as np
@@ -129,11 +130,12 @@ def test_half_written_and_damaged_folders_are_told(folder, tmp_path):
         load_expert(half)
 
 
-def test_too_few_steps_and_worlds_of_the_host_are_refused(tmp_path):
+def test_too_few_steps_and_environments_are_refused(tmp_path):
     with pytest.raises(UserError, match="one rollout alone takes 512 steps"):
         train_experts(tmp_path, TASKS, [0], SMALL, 511)
-    wakesleep.register("Pole_1", lambda: wakesleep.GymnasiumWorld("CartPole-v1", 2), domain="pole")
-    with pytest.raises(UserError, match="HostTrainer"):
+    two = lambda: wakesleep.GymnasiumWorld(gymnasium.make_vec("CartPole-v1", num_envs=2))  # noqa: E731
+    wakesleep.register("Pole_1", two, domain="pole")
+    with pytest.raises(UserError, match="Pole_1: the agent acts in 8 environments, but there are always 2"):
         train_experts(tmp_path, ["Pole_1"], [0], SMALL, STEPS)
 
 

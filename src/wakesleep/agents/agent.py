@@ -11,7 +11,7 @@ from jaxtyping import Array, Key
 from wakesleep.nets.policy import Actor
 from wakesleep.wake.learner import Progress
 from wakesleep.wake.rollout import Life
-from wakesleep.worlds.world import World
+from wakesleep.worlds.host import AnyWorld
 
 
 class Budget(NamedTuple):
@@ -44,12 +44,12 @@ class Agent(Protocol):
         """A newborn's state."""
         ...
 
-    def wake(self, state: Any, world: World, key: Key[Array, ""], steps: int) -> Any:
+    def wake(self, state: Any, world: AnyWorld, key: Key[Array, ""], steps: int) -> Any:
         """Begin to live, after birth, after a sleep, or in another block; it will be for so many environment steps."""
         ...
 
     def live(
-        self, state: Any, world: World, life: Life, key: Key[Array, ""], iterations: int, chunk: int
+        self, state: Any, world: AnyWorld, life: Life, key: Key[Array, ""], iterations: int, chunk: int
     ) -> tuple[Any, Life, Progress]:
         """Act and learn for so many iterations, at most `chunk`."""
         ...

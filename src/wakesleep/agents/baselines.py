@@ -13,7 +13,8 @@ from wakesleep.nets.policy import Actor, view_of
 from wakesleep.wake.learner import Learner, Progress, train
 from wakesleep.wake.presets import Config, make_learner
 from wakesleep.wake.rollout import Life, Rollout, Terms
-from wakesleep.worlds.world import ActionSpec, ObservationSpec, World
+from wakesleep.worlds.host import AnyWorld
+from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
 
 class LearnerAgent:
@@ -29,13 +30,13 @@ class LearnerAgent:
         """The learner's own state."""
         return self.learner.init(key)
 
-    def wake(self, state: Any, world: World, key: Key[Array, ""], steps: int) -> Any:
+    def wake(self, state: Any, world: AnyWorld, key: Key[Array, ""], steps: int) -> Any:
         """Go on, or begin anew."""
         del world, steps
         return self.learner.init(key) if self.fresh else state
 
     def live(
-        self, state: Any, world: World, life: Life, key: Key[Array, ""], iterations: int, chunk: int
+        self, state: Any, world: AnyWorld, life: Life, key: Key[Array, ""], iterations: int, chunk: int
     ) -> tuple[Any, Life, Progress]:
         """Learn."""
         return train(self.learner, state, world, life, key, iterations, chunk)

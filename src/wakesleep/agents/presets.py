@@ -16,7 +16,7 @@ from wakesleep.sleep.architectures import Architecture, ModelConfig
 from wakesleep.sleep.consolidate import SleepConfig
 from wakesleep.sleep.model import LossWeights
 from wakesleep.wake.ppo import FAST
-from wakesleep.wake.presets import family_of
+from wakesleep.wake.presets import family_of, fitted, spells_out
 from wakesleep.wake.presets import preset as preset_of
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
@@ -136,16 +136,37 @@ def register_agent(name: str, make: Maker, config: Any = None) -> None:
 
 
 def agent_config(
-    name: str, preset: str = "paper", changes: Mapping[str, Any] | None = None, domain: str = "minigrid"
+    name: str,
+    preset: str = "paper",
+    changes: Mapping[str, Any] | None = None,
+    domain: str = "minigrid",
+    observation: ObservationSpec | None = None,
 ) -> Any:
-    """The settings of the named agent in a domain; domains of your own have Minigrid's."""
+    """The settings of the named agent in a domain; domains of your own have Minigrid's.
+
+    If what is observed is given and cannot be spelled out one-hot, inputs are numbers.
+    """
     if name not in _AGENTS:
         raise UserError(f"no agent is called {name!r}: there are {', '.join(_AGENTS)}")
     if preset not in PRESETS:
         raise UserError(f"no preset is called {preset!r}: there are {', '.join(PRESETS)}")
     entry = _AGENTS[name]
-    config = entry.config if entry.configs is None else entry.configs[family_of(domain)][preset]
-    return change(config, changes or {})
+    if entry.configs is None:
+        return change(entry.config, changes or {})
+    config = entry.configs[family_of(domain)][preset]
+    return change(config if observation is None else _fitted(config, observation), changes or {})
+
+
+def _fitted(config: Any, observation: ObservationSpec) -> Any:
+    """One of our settings, for what is observed."""
+    if not isinstance(config, WakeSleepConfig):
+        return fitted(config, observation)
+    learner, model = fitted(config.learner, observation), config.model
+    if model.network == config.learner.network:
+        model = replace(model, network=learner.network)
+    return replace(
+        config, learner=learner, model=replace(model, categorical=model.categorical and spells_out(observation))
+    )
 
 
 def make_agent(name: str, observation: ObservationSpec, action: ActionSpec, config: Any) -> Agent:

@@ -27,7 +27,8 @@ from wakesleep.wake.learner import Progress, train
 from wakesleep.wake.ppo import PAPER
 from wakesleep.wake.presets import Config, make_learner
 from wakesleep.wake.rollout import Advice, Life
-from wakesleep.worlds.world import ActionSpec, ObservationSpec, World
+from wakesleep.worlds.host import AnyWorld
+from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class WakeSleepAgent:
         learner, zero = self.learner.init(learner_key), jnp.int32(0)
         return WakeSleepState(learner, model, buffer, replay, np.array(0), zero, jnp.int32(config.advice_steps))
 
-    def wake(self, state: WakeSleepState, world: World, key: Key[Array, ""], steps: int) -> WakeSleepState:
+    def wake(self, state: WakeSleepState, world: AnyWorld, key: Key[Array, ""], steps: int) -> WakeSleepState:
         """An empty buffer, advice at its height, and as told a fresh learner, which may take over the sleep policy."""
         config = self.config
         buffer = wake_buffer(self.observation_spec, self.action_spec, config.buffer_size, config.logits_as_labels)
@@ -123,7 +124,7 @@ class WakeSleepAgent:
         return state._replace(learner=learner, buffer=buffer, awake=jnp.int32(0), advised=advised)
 
     def live(
-        self, state: WakeSleepState, world: World, life: Life, key: Key[Array, ""], iterations: int, chunk: int
+        self, state: WakeSleepState, world: AnyWorld, life: Life, key: Key[Array, ""], iterations: int, chunk: int
     ) -> tuple[WakeSleepState, Life, Progress]:
         """Learn, on advice once there has been a sleep."""
         start = jnp.float32(self.config.advice if state.sleeps > 0 else 0.0)

@@ -41,8 +41,9 @@ class Train:
     def run(self) -> None:
         """Do it."""
         from wakesleep.jobs import default_workers
+        from wakesleep.syllabus.syllabus import specs_of
         from wakesleep.wake.experts import train_experts
-        from wakesleep.wake.presets import preset
+        from wakesleep.wake.presets import fitted, preset
         from wakesleep.worlds import registry
 
         load_modules(self.load)
@@ -53,7 +54,7 @@ class Train:
             raise UserError(f"there are no tasks of a domain {self.domain!r}: see `wakesleep tasks`")
         tasks = tuple(registry.task_info(name).name for name in self.tasks) or known
         workers = self.jobs or default_workers()
-        config = preset(self.preset, registry.task_info(tasks[0]).domain)
+        config = fitted(preset(self.preset, registry.task_info(tasks[0]).domain), specs_of(tasks[0])[0])
         train_experts(self.out, tasks, range(self.seeds), config, self.steps, workers, self.load)
         Console().print(f"Experts are in {self.out}. See them: wakesleep experts show {self.out}")
 
@@ -113,7 +114,7 @@ class Export:
         """Do it."""
         import jax
 
-        from wakesleep.wake.experts import load_experts, world_of
+        from wakesleep.wake.experts import compiled_world_of, load_experts
         from wakesleep.wake.trajectories import export_minari
 
         load_modules(self.load)
@@ -122,7 +123,9 @@ class Export:
             raise UserError(f"{self.experts} has no finished expert of seed {self.seed}")
         for expert in experts:
             name, key = f"{self.namespace}/{expert.task}/expert-v0", jax.random.key(self.seed)
-            data = export_minari(expert.task, world_of(expert.task), expert.policy, key, self.episodes, name)
+            data = export_minari(
+                expert.task, compiled_world_of(expert.task, "export"), expert.policy, key, self.episodes, name
+            )
             print(f'{data.total_episodes} episodes, {data.total_steps} steps: minari.load_dataset("{name}")')
 
 

@@ -30,7 +30,7 @@ from wakesleep.lifetime.spec import LifetimeSpec
 from wakesleep.syllabus.custom import check_keys, load_syllabus
 from wakesleep.syllabus.scenarios import SCENARIOS, SYLLABI, make_syllabus, paper_syllabi
 from wakesleep.syllabus.seeds import lifetime_seed
-from wakesleep.syllabus.syllabus import EPISODES, Syllabus
+from wakesleep.syllabus.syllabus import EPISODES, Syllabus, specs_of
 from wakesleep.wake.experts import world_of
 from wakesleep.worlds import registry
 
@@ -158,12 +158,13 @@ def _check_agents(syllabi: list[Syllabus], agents: list[GridAgent], file: Path) 
     """Settings must fit, and the shortest block be long enough for every agent: better said now than in the night."""
     shortest = min(syllabi, key=lambda syllabus: min(block.steps for block in syllabus.learning))
     task = syllabi[0].tasks[0]
-    world, domain = world_of(task), registry.task_info(task).domain
+    specs, domain = specs_of(task), registry.task_info(task).domain
     for agent in agents:
         with _at(file, f"agent {agent.label}"):
-            config = agent_config(agent.name, agent.preset, agent.settings, domain)
-            made = make_agent(agent.name, world.observation_spec, world.action_spec, config)
+            config = agent_config(agent.name, agent.preset, agent.settings, domain, specs[0])
+            made = make_agent(agent.name, *specs, config)
             plan(made, shortest)
+            world_of(task, made.num_envs)
 
 
 @contextmanager

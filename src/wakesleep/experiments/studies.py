@@ -27,13 +27,14 @@ from wakesleep.sleep.consolidate import consolidate
 from wakesleep.sleep.replay import WakeBuffer, random_replay, wake_buffer
 from wakesleep.syllabus.scenarios import block_steps
 from wakesleep.wake.evaluate import play_out
-from wakesleep.wake.experts import load_expert, load_experts, world_of
+from wakesleep.wake.experts import compiled_world_of, load_expert, load_experts
 from wakesleep.wake.rollout import collect, start_life
 from wakesleep.worlds import registry
 from wakesleep.worlds.batch import draw_starts
 
 EPISODES = 100
 _ENVS = 16
+_STUDIES = "a study of sleep"
 
 
 def distil(
@@ -58,7 +59,7 @@ def distil_expert(
     """The wake buffer's worth of what the expert does, one sleep on it, and 100 episodes of both."""
     expert = load_expert(folder)
     config = agent_config(architecture, preset, changes, registry.task_info(expert.task).domain)
-    world = world_of(expert.task)
+    world = compiled_world_of(expert.task, _STUDIES)
     specs = world.observation_spec, world.action_spec
     keys = jax.random.split(jax.random.fold_in(jax.random.key(expert.seed), repeat), 7)
     life = start_life(world, keys[0], _ENVS, wake_buffer(*specs, config.buffer_size, config.logits_as_labels))
@@ -86,7 +87,7 @@ def follow(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Sleep so many times in each task while the wake learner goes on. Returns all results."""
     for task in tasks:
-        world_of(task)
+        compiled_world_of(task, _STUDIES)
     jobs = [
         Job(file.stem, follow_task, (task, name, seed, sleeps, preset, dict(changes), scale, file))
         for task in tasks for name in _known(architectures) for seed in range(seeds)
@@ -105,7 +106,7 @@ def follow_task(
     """
     config = agent_config(architecture, preset, domain=registry.task_info(task).domain)
     config = replace(config, reset_at_waking=False, advice=0.0, sleep=replace(config.sleep, random=False))
-    world, key = world_of(task), jax.random.key(seed)
+    world, key = compiled_world_of(task, _STUDIES), jax.random.key(seed)
     agent = WakeSleepAgent(world.observation_spec, world.action_spec, change(config, changes))
     chunk, per_iteration = chunk_of(agent), agent.num_envs * agent.num_steps
     iterations = block_steps(task, scale) // per_iteration

@@ -7,11 +7,13 @@
     RUN/summary.json        what came out, and what it took; there when the life is finished
     RUN/logger_info.json, scenario_info.json, worker-default/...    the log (`wakesleep.logs`)
 
-Killed at any moment and run again, it ends with the same bytes in its log as if it had never been interrupted.
+Killed at any moment and run again, it ends with the same bytes in its log as if it had never been interrupted. What
+runs outside JAX cannot be saved: there, the episodes under way begin anew, and all else holds.
 """
 
 import contextlib
 import time
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +24,7 @@ import numpy as np
 
 from wakesleep import logs, store
 from wakesleep.agents.agent import Agent
-from wakesleep.errors import UserError
+from wakesleep.errors import EnvironmentFailed, UserError
 from wakesleep.jobs import Report, Stopped
 from wakesleep.lifetime.plan import Kind, Unit, chunk_of, plan
 from wakesleep.syllabus.seeds import evaluation_seeds, evaluation_starts, key_of
@@ -31,6 +33,7 @@ from wakesleep.wake.evaluate import play_out
 from wakesleep.wake.experts import world_of
 from wakesleep.wake.rollout import Life, start_life
 from wakesleep.worlds.batch import Starts
+from wakesleep.worlds.host import HostRecipe, Running, Seeds
 from wakesleep.worlds.world import World
 
 SECONDS_BETWEEN_SAVES = 120.0
@@ -41,7 +44,8 @@ class Snapshot(NamedTuple):
     """A whole life, as it is saved."""
 
     agent: Any
-    life: Life
+    life: Life | None
+    """None where the environments are outside JAX."""
     unit: np.ndarray
     """How many units are done."""
     seconds: np.ndarray
@@ -60,19 +64,30 @@ class Lifetime:
         """`about` goes into config.json: what this run is, for those who read it later."""
         self.agent, self.syllabus, self.folder = agent, syllabus, folder
         self.units, self.key = plan(agent, syllabus), jax.random.key(seed)
-        self.worlds: dict[str, World] = {task: world_of(task) for task in syllabus.tasks}
-        self._starts: dict[str, Starts] = {}
+        self.worlds: dict[str, World | HostRecipe] = {task: world_of(task, agent.num_envs) for task in syllabus.tasks}
+        self._starts: dict[str, Starts | Seeds] = {}
         self.unit, self.seconds = 0, 0.0
         self._begin_or_go_on({**about, "seed": seed, "versions": versions()})
 
     def run(self, report: Report) -> str:
         """Live to the end. Returns how it went, in words."""
+        try:
+            return self._run(report)
+        finally:
+            self._leave()
+
+    def _run(self, report: Report) -> str:
         begin = last_save = time.monotonic()
         before, last_report = self.seconds, -SECONDS_BETWEEN_REPORTS
         costs = np.cumsum([self._cost(unit) for unit in self.units])
         while self.unit < len(self.units):
             unit = self.units[self.unit]
-            self._do(unit, jax.random.fold_in(self.key, self.unit))
+            try:
+                self._do(unit, jax.random.fold_in(self.key, self.unit))
+            except EnvironmentFailed:
+                if unit.kind is Kind.LIVE:  # the agent is as it was before, and so is the log
+                    self.save()
+                raise
             self.unit += 1
             self.seconds = before + time.monotonic() - begin
             if unit.kind in (Kind.EVALUATE, Kind.SLEEP) or time.monotonic() - last_save > SECONDS_BETWEEN_SAVES:
@@ -95,7 +110,7 @@ class Lifetime:
         position = np.array([block, kind == logs.TRAIN, *numbers])
         counts = np.array(self.unit), np.array(self.seconds), self.counter.total_reward, self.counter.length
         try:
-            store.save_tree(self.folder / "checkpoint.npz", Snapshot(self.state, self.life, *counts, position))
+            store.save_tree(self.folder / "checkpoint.npz", Snapshot(self.state, self._kept(), *counts, position))
         except OSError as error:
             raise UserError(
                 f"the life in {self.folder} cannot be saved ({error.strerror or error}): make room and resume it;"
@@ -120,8 +135,8 @@ class Lifetime:
         else:
             store.save_json(config, about)
         birth_key, start_key = jax.random.split(jax.random.fold_in(self.key, len(self.units)))
-        first = self.worlds[self.syllabus.learning[0].task]
-        life = start_life(first, start_key, self.agent.num_envs)
+        inside = [world for world in self.worlds.values() if not isinstance(world, HostRecipe)]
+        life = start_life(inside[0], start_key, self.agent.num_envs) if inside else None
         nothing = np.array(0), np.array(0.0), np.zeros(self.agent.num_envs), np.zeros(self.agent.num_envs, int)
         snapshot = Snapshot(self.agent.init(birth_key), life, *nothing, np.array([-1, 1, 0, 0, 0]))
         going_on = saved.exists()
@@ -131,12 +146,42 @@ class Lifetime:
         position = logs.Position(block, logs.TRAIN if is_train else logs.TEST, *numbers) if going_on else None
         self.writer = logs.LogWriter(self.folder, self._scenario_info(about), position)
         self.counter = logs.EpisodeCounter(snapshot.total_reward, snapshot.length)
-        self.state, self.life = snapshot.agent, snapshot.life
+        self.state, self._form = snapshot.agent, snapshot.life
         self.unit, self.seconds = int(snapshot.unit), float(snapshot.seconds)
+        block = min(self.units[min(self.unit, len(self.units) - 1)].block, len(self.syllabus.learning) - 1)
+        outside = isinstance(self.worlds[self.syllabus.learning[block].task], HostRecipe)
+        self.life = None if outside else snapshot.life
+
+    def _kept(self) -> Life | None:
+        """What can be saved of the environments: of those outside JAX nothing, but the form of a checkpoint stays."""
+        return self._form if self.life is None or isinstance(self.life.batch, Running) else self.life
+
+    def _begin(self, world: World | HostRecipe, key: jax.Array) -> None:
+        """Fresh episodes in every environment."""
+        self._leave()
+        self.life = start_life(world, key, self.agent.num_envs)
+        self.counter = logs.EpisodeCounter.fresh(self.agent.num_envs)
+
+    def _leave(self) -> None:
+        """Close the environments, if they are outside JAX."""
+        if self.life is not None and isinstance(self.life.batch, Running):
+            self.life.batch.close()
+            self.life = None
+
+    @contextlib.contextmanager
+    def _in(self, task: str) -> Iterator[None]:
+        """Says in which task something went wrong."""
+        try:
+            yield
+        except EnvironmentFailed as error:
+            raise EnvironmentFailed(
+                f"{task}: {error}; the life is kept as it was last saved, and `wakesleep resume {self.folder}` goes on"
+            ) from error
 
     def _do(self, unit: Unit, key: jax.Array) -> None:
         match unit.kind:
             case Kind.EVALUATE:
+                self._leave()
                 self._evaluate(key)
             case Kind.WAKE:
                 self._wake(unit, key)
@@ -157,28 +202,33 @@ class Lifetime:
             world = self.worlds[task]
             if task not in self._starts:
                 self._starts[task] = evaluation_starts(task, world, seed, self.syllabus.episodes)
-            episodes = play_out(world, policy, self._starts[task], task_key)
+            with self._in(task):
+                episodes = play_out(world, policy, self._starts[task], task_key)
             pairs = zip(episodes.total_reward.tolist(), episodes.length.tolist(), strict=True)
             self.writer.write(task, [logs.Episode(*pair) for pair in pairs])
 
     def _wake(self, unit: Unit, key: jax.Array) -> None:
         block = self.syllabus.learning[unit.block]
         world = self.worlds[block.task]
-        if unit.first:
-            self.writer.begin_block(logs.TRAIN)
-            self.life = start_life(world, key_of(block.seed), self.agent.num_envs)
-            self.counter = logs.EpisodeCounter.fresh(self.agent.num_envs)
         steps = unit.iterations * self.agent.num_envs * self.agent.num_steps
-        self.state = self.agent.wake(self.state, world, key, steps)
+        with self._in(block.task):
+            if unit.first:
+                self.writer.begin_block(logs.TRAIN)
+                self._begin(world, key_of(block.seed))
+            self.state = self.agent.wake(self.state, world, key, steps)
 
     def _live(self, unit: Unit, key: jax.Array) -> None:
-        task = self.syllabus.learning[unit.block].task
-        self.state, self.life, progress = self.agent.live(
-            self.state, self.worlds[task], self.life, key, unit.iterations, chunk_of(self.agent)
-        )
-        parts = (np.asarray(part)[: unit.iterations] for part in progress[:2])
-        reward, ended = (part.reshape(-1, self.agent.num_envs) for part in parts)
-        self.writer.write(task, self.counter.add(reward, ended))
+        block = self.syllabus.learning[unit.block]
+        world = self.worlds[block.task]
+        with self._in(block.task):
+            if self.life is None:  # resumed: the environments of then are gone
+                self._begin(world, jax.random.fold_in(key_of(block.seed), self.unit))
+            assert self.life is not None
+            self.state, self.life, progress = self.agent.live(
+                self.state, world, self.life, key, unit.iterations, chunk_of(self.agent)
+            )
+        parts = (np.asarray(part)[: unit.iterations] for part in progress[:3])
+        self.writer.write(block.task, self.counter.add(*(part.reshape(-1, self.agent.num_envs) for part in parts)))
 
     def _cost(self, unit: Unit) -> float:
         """About how long a unit takes, in environment steps: for the time left."""

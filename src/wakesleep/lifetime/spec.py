@@ -10,8 +10,7 @@ from wakesleep.agents.settings import plain
 from wakesleep.errors import UserError
 from wakesleep.jobs import Report
 from wakesleep.lifetime.life import Lifetime
-from wakesleep.syllabus.syllabus import LearningBlock, Syllabus
-from wakesleep.wake.experts import world_of
+from wakesleep.syllabus.syllabus import LearningBlock, Syllabus, specs_of
 from wakesleep.worlds import registry
 
 
@@ -31,8 +30,8 @@ class LifetimeSpec:
     @property
     def config(self) -> Any:
         """The agent's settings."""
-        domain = registry.task_info(self.syllabus.tasks[0]).domain
-        return agent_config(self.agent, self.preset, self.changes, domain)
+        task = self.syllabus.tasks[0]
+        return agent_config(self.agent, self.preset, self.changes, registry.task_info(task).domain, specs_of(task)[0])
 
     def to_json(self) -> dict[str, Any]:
         """As plain data; with all the agent's settings, for those who read it later."""
@@ -59,8 +58,7 @@ class LifetimeSpec:
 
     def open(self, folder: Path) -> Lifetime:
         """The lifetime in a folder, begun or gone on with."""
-        world = world_of(self.syllabus.tasks[0])
-        agent = make_agent(self.agent, world.observation_spec, world.action_spec, self.config)
+        agent = make_agent(self.agent, *specs_of(self.syllabus.tasks[0]), self.config)
         return Lifetime(agent, self.syllabus, self.seed, folder, self.to_json())
 
 

@@ -61,8 +61,15 @@ class PlainReconstruction(eqx.Module):
         return self.loss_of_inputs(outputs, self.encoder(observation))
 
     def inputs(self, outputs: Outputs) -> Float[Array, "*batch inputs"]:
-        """In [0, 1]."""
-        return jax.nn.sigmoid(outputs)
+        """In [0, 1], unless the world's own go beyond that."""
+        return jax.nn.sigmoid(outputs) if self._within else outputs
+
+    @property
+    def _within(self) -> bool:
+        spec = self.encoder.spec
+        return self.encoder.encoding is not Encoding.SCALE or bool(
+            (spec.low >= 0).all() and (spec.high <= spec.scale).all()
+        )
 
     def loss_of_inputs(self, outputs: Outputs, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch"]:
         """Mean squared error."""

@@ -2,7 +2,7 @@
 
 Minigrid episodes go into the page as the grid at the start and what changed in each step, a few hundred bytes; those of
 other worlds that can be drawn as a strip of small pictures. The layout is the first of the lifetime's evaluations,
-actions are sampled as they are there.
+actions are sampled as they are there. Environments outside JAX are not started for a page.
 """
 
 import base64
@@ -23,8 +23,11 @@ from wakesleep.nets.policy import Actor, mask_of
 from wakesleep.report.lives import Life
 from wakesleep.report.sleeps import cells_as_text
 from wakesleep.syllabus.seeds import evaluation_seeds, evaluation_starts
+from wakesleep.syllabus.syllabus import specs_of
 from wakesleep.wake.experts import world_of
+from wakesleep.worlds.batch import Starts
 from wakesleep.worlds.episode import Episode, in_words, record
+from wakesleep.worlds.host import HostRecipe
 from wakesleep.worlds.minigrid.tasks import MinigridWorld
 from wakesleep.worlds.world import TimeStep, World
 
@@ -43,7 +46,9 @@ def episodes(life: Life) -> tuple[dict[str, Any], list[str]]:
         policy = load_policy(life, spec)
         seeds = evaluation_seeds(spec.syllabus.evaluation_seed, len(spec.syllabus.tasks))
         for task, seed in zip(spec.syllabus.tasks, seeds, strict=True):
-            found[task] = _play(task, seed, policy)
+            world = world_of(task)
+            if not isinstance(world, HostRecipe):
+                found[task] = _play(task, world, seed, policy)
     except UserError as error:
         problems.append(f"no episodes of {life.name}: {error}")
     return found, problems
@@ -67,8 +72,7 @@ def policy_form(spec: LifetimeSpec) -> Any:
     """The agent's policy with shapes in place of numbers."""
     from wakesleep.agents.presets import make_agent
 
-    world = world_of(spec.syllabus.tasks[0])
-    agent = make_agent(spec.agent, world.observation_spec, world.action_spec, spec.config)
+    agent = make_agent(spec.agent, *specs_of(spec.syllabus.tasks[0]), spec.config)
     return eqx.filter_eval_shape(lambda key: agent.policy(agent.init(key)), jax.random.key(0))
 
 
@@ -77,9 +81,10 @@ def _act(policy: Actor, world: World, observation: Any, key: jax.Array) -> jax.A
     return actions.sample(world.action_spec, policy(observation), key, mask_of(observation))
 
 
-def _play(task: str, seed: int, policy: Actor) -> dict[str, Any]:
-    world = world_of(task)
-    starts = jax.tree.map(lambda leaf: leaf[0], evaluation_starts(task, world, seed, 1))
+def _play(task: str, world: World, seed: int, policy: Actor) -> dict[str, Any]:
+    starts = evaluation_starts(task, world, seed, 1)
+    assert isinstance(starts, Starts)
+    starts = jax.tree.map(lambda leaf: leaf[0], starts)
     nothing, no = jnp.float32(0), jnp.bool_(False)
     start = starts.state, TimeStep(starts.observation, nothing, no, no)
     played = record(world, lambda _, seen, key: _act(policy, world, seen, key), jax.random.key(0), start, LONGEST)

@@ -8,9 +8,10 @@ import jax
 import numpy as np
 
 from wakesleep.worlds.batch import Starts, draw_starts
+from wakesleep.worlds.host import AnyWorld, HostRecipe, Seeds
 from wakesleep.worlds.minigrid import farama
 from wakesleep.worlds.minigrid.tasks import TASKS, MinigridWorld
-from wakesleep.worlds.world import World
+from wakesleep.worlds.world import HostWorld
 
 
 def raw(generator: np.random.Generator) -> int:
@@ -36,8 +37,13 @@ def key_of(seed: int) -> jax.Array:
     return jax.random.fold_in(jax.random.key(low), high)
 
 
-def evaluation_starts(task: str, world: World, seed: int, episodes: int) -> Starts:
-    """The layouts of an evaluation: of a Minigrid task those that the real environment draws, else drawn by a key."""
+def evaluation_starts(task: str, world: AnyWorld, seed: int, episodes: int) -> Starts | Seeds:
+    """The layouts of an evaluation: of a Minigrid task those that the real environment draws, else drawn by a key.
+
+    Outside JAX they are seeds, one for each episode.
+    """
+    if isinstance(world, HostRecipe | HostWorld):
+        return Seeds.of(seed, episodes)
     if not (isinstance(world, MinigridWorld) and task in TASKS):
         return draw_starts(world, key_of(seed), episodes)
     env, starts = farama.make_env(task), []

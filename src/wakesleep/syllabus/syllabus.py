@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from wakesleep.errors import UserError
 from wakesleep.worlds import registry
+from wakesleep.worlds.host import close
 from wakesleep.worlds.registry import TaskInfo
 from wakesleep.worlds.world import ActionSpec, HostWorld, ObservationSpec
 
@@ -67,15 +68,29 @@ def _check_same_kind(infos: list[TaskInfo]) -> None:
     for info in {info.name: info for info in infos}.values():
         if _kind(info) != _kind(first):
             raise UserError(
-                f"{first.name} and {info.name} cannot be in one life: their observations or actions differ"
-                f" ({_kind(first)[0].shape} and {_kind(info)[0].shape})"
+                f"{first.name} and {info.name} cannot be in one life: their {_difference(*_kind(first), *_kind(info))}"
             )
+
+
+def _difference(seen: ObservationSpec, done: ActionSpec, other_seen: ObservationSpec, other_done: ActionSpec) -> str:
+    """What keeps two kinds of tasks apart."""
+    if (seen.shape, seen.dtype) != (other_seen.shape, other_seen.dtype):
+        forms = f"{seen.shape} {seen.dtype} and {other_seen.shape} {other_seen.dtype}"
+        return f"observations or actions differ ({forms})"
+    if done != other_done:
+        return f"observations or actions differ ({done.sizes} and {other_done.sizes} choices)"
+    return "observations have the same form but other bounds: give both worlds the same `observation_spec`"
+
+
+def specs_of(task: str) -> tuple[ObservationSpec, ActionSpec]:
+    """What a task's observations and actions are."""
+    return _kind(registry.task_info(task))
 
 
 @functools.cache
 def _kind(info: TaskInfo) -> tuple[ObservationSpec, ActionSpec]:
-    """What a task's observations and actions are; making its world takes a while."""
-    world = info.make()
+    """Making a world takes a while."""
+    world = registry.made(info)
     if isinstance(world, HostWorld):
-        raise UserError(f"{info.name} runs outside JAX; lifetimes need worlds in JAX so far")
+        close(world)
     return world.observation_spec, world.action_spec

@@ -1,4 +1,4 @@
-"""How good a frozen policy is: the returns of whole episodes, one in each of many environments, compiled."""
+"""How good a frozen policy is: the returns of whole episodes, one in each of many environments, compiled in JAX."""
 
 from typing import Any, NamedTuple
 
@@ -9,15 +9,17 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from wakesleep.nets import actions
 from wakesleep.nets.policy import Actor, mask_of
+from wakesleep.wake.outside import play_outside
 from wakesleep.worlds.batch import Starts, draw_starts
-from wakesleep.worlds.world import World
+from wakesleep.worlds.host import AnyWorld, HostRecipe, Seeds, seed_of
+from wakesleep.worlds.world import AnyArray, HostWorld, World
 
 
 class Episodes(NamedTuple):
     """What each episode brought."""
 
-    total_reward: Float[Array, "episodes"]
-    length: Int[Array, "episodes"]
+    total_reward: Float[AnyArray, "episodes"]
+    length: Int[AnyArray, "episodes"]
 
 
 class _Playing(NamedTuple):
@@ -28,11 +30,26 @@ class _Playing(NamedTuple):
     key: Key[Array, ""]
 
 
-@eqx.filter_jit
 def play_out(
-    world: World, policy: Actor, starts: Starts, key: Key[Array, ""], greedy: bool = False, max_steps: int = 100_000
+    world: AnyWorld,
+    policy: Actor,
+    starts: Starts | Seeds,
+    key: Key[Array, ""],
+    greedy: bool = False,
+    max_steps: int = 100_000,
 ) -> Episodes:
     """Play every start to its end. Actions are sampled from the policy, or the likeliest ones (`greedy`)."""
+    if isinstance(starts, Starts):
+        assert isinstance(world, World)
+        return _play_out(world, policy, starts, key, greedy, max_steps)
+    assert isinstance(world, HostRecipe | HostWorld)
+    return Episodes(*play_outside(world, policy, starts, key, greedy, max_steps))
+
+
+@eqx.filter_jit
+def _play_out(
+    world: World, policy: Actor, starts: Starts, key: Key[Array, ""], greedy: bool, max_steps: int
+) -> Episodes:
     spec = world.action_spec
     nothing = Episodes(jnp.zeros(starts.size), jnp.zeros(starts.size, jnp.int32))
     playing = _Playing(starts.state, starts.observation, nothing, jnp.zeros(starts.size, bool), key)
@@ -53,8 +70,18 @@ def play_out(
     return jax.lax.while_loop(going_on, step, playing).episodes
 
 
-@eqx.filter_jit
-def evaluate(world: World, policy: Actor, key: Key[Array, ""], episodes: int = 100, greedy: bool = False) -> Episodes:
-    """Play so many episodes from fresh starts of the world."""
+def evaluate(
+    world: AnyWorld, policy: Actor, key: Key[Array, ""], episodes: int = 100, greedy: bool = False
+) -> Episodes:
+    """Play so many episodes from fresh starts of the world. A host world's own environments are reset for it."""
     start_key, play_key = jax.random.split(key)
+    if isinstance(world, HostRecipe | HostWorld):
+        return play_out(world, policy, Seeds.of(seed_of(start_key), episodes), play_key, greedy)
+    return _evaluate(world, policy, start_key, play_key, episodes, greedy)
+
+
+@eqx.filter_jit
+def _evaluate(
+    world: World, policy: Actor, start_key: Key[Array, ""], play_key: Key[Array, ""], episodes: int, greedy: bool
+) -> Episodes:
     return play_out(world, policy, draw_starts(world, start_key, episodes), play_key, greedy)

@@ -7,22 +7,24 @@ A folder of experts holds one folder per task and seed:
                               policy.npz    the frozen policy
                               expert.json   settings, versions, and how good it is; there only when all is finished
 
-Training saves itself every minute and goes on where it was.
+Training saves itself every minute and goes on where it was; environments outside JAX cannot be saved: there, episodes
+under way begin anew.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
 import numpy as np
 
 from wakesleep import logs, store
-from wakesleep.errors import UserError
+from wakesleep.errors import EnvironmentFailed, UserError
 from wakesleep.jobs import Job, Report, Stopped, run_jobs
 from wakesleep.nets.policy import Actor
 from wakesleep.wake.evaluate import evaluate
@@ -30,6 +32,7 @@ from wakesleep.wake.learner import Learner, train
 from wakesleep.wake.presets import Config, config_from_json, config_to_json, make_learner
 from wakesleep.wake.rollout import Life, start_life
 from wakesleep.worlds import registry
+from wakesleep.worlds.host import HostRecipe, Running, close
 from wakesleep.worlds.world import HostWorld, World
 
 EVALUATION_EPISODES = 100
@@ -75,7 +78,8 @@ class _Training(NamedTuple):
     """All that the rest of a training depends on: what is saved."""
 
     state: Any
-    life: Life
+    life: Life | None
+    """None where the environments are outside JAX."""
     key: jax.Array
     iterations: np.ndarray
     seconds: np.ndarray
@@ -101,7 +105,7 @@ def train_experts(
     if iterations < 1:
         raise UserError(f"one rollout alone takes {config.num_envs * config.num_steps} steps: train for at least those")
     for task in tasks:
-        world_of(task)
+        world_of(task, config.num_envs)
     experts.mkdir(parents=True, exist_ok=True)
     asked = {"learner": config_to_json(config), "steps": steps}
     if (file := experts / "experts.json").exists() and store.load_json(file) != asked:
@@ -121,11 +125,11 @@ def train_experts(
 
 def train_expert(folder: Path, task: str, seed: int, config: Config, steps: int, report: Report) -> str:
     """Train one expert, or go on with it. Returns how it went, in words."""
-    world = world_of(task)
+    world = world_of(task, config.num_envs)
     learner = make_learner(config, world.observation_spec, world.action_spec)
     per_iteration = learner.num_envs * learner.num_steps
     iterations, chunk = steps // per_iteration, max(1, _CHUNK_STEPS // per_iteration)
-    saved = folder / "training.npz"
+    saved, outside = folder / "training.npz", isinstance(world, HostRecipe)
     training, position = _begin(learner, world, seed), None
     if saved.exists():
         training = store.load_tree(saved, training)
@@ -142,51 +146,92 @@ def train_expert(folder: Path, task: str, seed: int, config: Config, steps: int,
         numbers = np.array([writer.position.block, *writer.position[2:]])
         spent = np.array(seconds + time.monotonic() - begin)
         under_way = counter.total_reward, counter.length
-        store.save_tree(saved, _Training(state, life, key, np.array(done), spent, *under_way, numbers))
+        kept = None if outside else life
+        store.save_tree(saved, _Training(state, kept, key, np.array(done), spent, *under_way, numbers))
 
-    while done < iterations:
-        key, chunk_key = jax.random.split(key)
-        count = min(chunk, iterations - done)
-        state, life, progress = train(learner, state, world, life, chunk_key, count, chunk)
-        reward, ended = (np.asarray(part)[:count].reshape(-1, learner.num_envs) for part in progress[:2])
-        finished = counter.add(reward, ended)
-        writer.write(task, finished)
-        done += count
-        if time.monotonic() - last_save > SECONDS_BETWEEN_SAVES:
+    try:
+        if outside:
+            life = start_life(world, jax.random.fold_in(_life_key(seed), done), learner.num_envs)
+            counter = logs.EpisodeCounter.fresh(learner.num_envs)
+        while done < iterations:
+            key, chunk_key = jax.random.split(key)
+            count = min(chunk, iterations - done)
+            assert life is not None
+            state, life, progress = train(learner, state, world, life, chunk_key, count, chunk)
+            parts = (np.asarray(part)[:count].reshape(-1, learner.num_envs) for part in progress[:3])
+            finished = counter.add(*parts)
+            writer.write(task, finished)
+            done += count
+            if time.monotonic() - last_save > SECONDS_BETWEEN_SAVES:
+                save()
+                last_save = time.monotonic()
+            returns = [episode.total_reward for episode in finished]
+            try:
+                report(done / iterations, f"return {np.mean(returns):.3f}" if returns else "")
+            except Stopped:
+                save()
+                raise
+        close_life(life)
+        seconds += time.monotonic() - begin
+        policy = learner.policy(state)
+        achieved = np.asarray(evaluate(world, policy, key, EVALUATION_EPISODES).total_reward)
+    except EnvironmentFailed as error:
+        if done < iterations:
             save()
-            last_save = time.monotonic()
-        returns = [episode.total_reward for episode in finished]
-        try:
-            report(done / iterations, f"return {np.mean(returns):.3f}" if returns else "")
-        except Stopped:
-            save()
-            raise
-    seconds += time.monotonic() - begin
-    policy = learner.policy(state)
-    achieved = np.asarray(evaluate(world, policy, key, EVALUATION_EPISODES).total_reward)
+        raise EnvironmentFailed(f"{task}: {error}; the same command goes on from what was saved") from error
+    finally:
+        close_life(life)
     store.save_tree(folder / "policy.npz", policy)
-    about = {
-        "task": task, "seed": seed, "steps": done * per_iteration, "seconds": round(seconds, 1),
-        "learner": config_to_json(config), "returns": [float(str(value)) for value in achieved],
-        "versions": {name: version(name) for name in ("wakesleep", "jax", "equinox", "numpy")},
-    }  # fmt: skip
-    store.save_json(folder / "expert.json", about)
+    _write_about(folder, Expert(task, seed, policy, achieved, done * per_iteration, seconds, folder), config)
     saved.unlink(missing_ok=True)
     return f"return {achieved.mean():.3f} after {done * per_iteration:,} steps in {seconds:.0f} s"
 
 
-def _begin(learner: Learner, world: World, seed: int) -> _Training:
+def _write_about(folder: Path, expert: Expert, config: Config) -> None:
+    about = {
+        "task": expert.task, "seed": expert.seed, "steps": expert.steps, "seconds": round(expert.seconds, 1),
+        "learner": config_to_json(config), "returns": [float(str(value)) for value in expert.returns],
+        "versions": {name: version(name) for name in ("wakesleep", "jax", "equinox", "numpy")},
+    }  # fmt: skip
+    store.save_json(folder / "expert.json", about)
+
+
+def _begin(learner: Learner, world: World | HostRecipe, seed: int) -> _Training:
     init_key, life_key, key = jax.random.split(jax.random.key(seed), 3)
     envs = learner.num_envs
     numbers = np.array(0), np.array(0.0), np.zeros(envs), np.zeros(envs, int), np.zeros(4, int)
-    return _Training(learner.init(init_key), start_life(world, life_key, envs), key, *numbers)
+    life = None if isinstance(world, HostRecipe) else start_life(world, life_key, envs)
+    return _Training(learner.init(init_key), life, key, *numbers)
 
 
-def world_of(task: str) -> World:
-    """The task's world, if it is one that training can compile."""
+def _life_key(seed: int) -> jax.Array:
+    return jax.random.split(jax.random.key(seed), 3)[1]
+
+
+def close_life(life: Life | None) -> None:
+    """Close the environments that are outside JAX, if there are any."""
+    if life is not None and isinstance(life.batch, Running):
+        life.batch.close()
+
+
+def world_of(task: str, num_envs: int | None = None) -> World | HostRecipe:
+    """The task's world; where it is outside JAX, how to make environments for an agent that acts in so many."""
+    world = registry.make(task)
+    if not isinstance(world, HostWorld):
+        return world
+    recipe = HostRecipe.of(world, cast(Callable[[], HostWorld], partial(registry.make, task)))
+    try:
+        return recipe if num_envs is None else recipe.with_envs(num_envs)
+    except UserError as error:
+        raise UserError(f"{task}: {error}") from error
+
+
+def compiled_world_of(task: str, what: str) -> World:
+    """The task's world for something (`what`, in words) that only worlds in JAX can do."""
     world = registry.make(task)
     if isinstance(world, HostWorld):
-        raise UserError(f"{task} runs outside JAX: train it with `HostTrainer` from Python")
+        close(world)
+        raise UserError(f"{task} runs outside JAX: {what} needs a world in JAX")
     return world
 
 

@@ -3,7 +3,8 @@
 A learner says how many environments and steps a rollout has, and has `init`, `policy` and `learn`. Any object with
 these can be put in. One that `compiles` (`PPO`, `VTrace`) is pure functions of its state in JAX, and equal and equally
 hashed to another with the same settings; then `train` compiles rollouts and updates of a whole chunk into one call,
-the same for every task of a domain. Others train from the host (`wake/host.py`).
+the same for every task of a domain. In environments outside JAX, and for learners that do not compile, `train` goes
+rollout by rollout.
 """
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -11,12 +12,15 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from wakesleep.errors import UserError
 from wakesleep.nets.policy import Actor
+from wakesleep.wake.outside import collect_outside
 from wakesleep.wake.rollout import Advice, Life, Rollout, Terms, collect
-from wakesleep.worlds.world import World
+from wakesleep.worlds.host import AnyWorld, Running
+from wakesleep.worlds.world import AnyArray, World
 
 
 @runtime_checkable
@@ -46,9 +50,11 @@ class Learner(Protocol):
 class Progress(NamedTuple):
     """What a chunk of training brought; axes: iteration, then time and environment."""
 
-    reward: Float[Array, "iterations time envs"]
-    ended: Bool[Array, "iterations time envs"]
-    done: Bool[Array, "iterations"]
+    reward: Float[AnyArray, "iterations time envs"]
+    ended: Bool[AnyArray, "iterations time envs"]
+    valid: Bool[AnyArray, "iterations time envs"]
+    """Where a transition took place: an environment outside JAX may have been resetting itself."""
+    done: Bool[AnyArray, "iterations"]
     """Which iterations took place: a chunk may be asked to stop early."""
     terms: Terms
 
@@ -56,24 +62,49 @@ class Progress(NamedTuple):
 def train(
     learner: Learner,
     state: Any,
-    world: World,
+    world: AnyWorld,
     life: Life,
     key: Key[Array, ""],
     iterations: int,
     chunk: int,
     advice: Advice | None = None,
 ) -> tuple[Any, Life, Progress]:
-    """Act and learn for `iterations` rollouts, at most `chunk` of them, as one compiled call.
+    """Act and learn for `iterations` rollouts, at most `chunk` of them, in JAX as one compiled call.
 
     The program has room for `chunk` rollouts and leaves out what is not asked for: blocks of any length share it.
     Advice decays from the first step of the call; `advice.later` says what it is for the next.
     """
-    num_envs = jax.tree.leaves(life.observation)[0].shape[0]
+    running = life.batch if isinstance(life.batch, Running) else None
+    num_envs = running.world.num_envs if running else jax.tree.leaves(life.observation)[0].shape[0]
     if num_envs != learner.num_envs:
         raise UserError(f"the learner acts in {learner.num_envs} environments, not {num_envs}: see `start_life`")
     if not 1 <= iterations <= chunk:
         raise UserError(f"a chunk of {chunk} holds 1 to {chunk} iterations, not {iterations}")
+    if running:
+        return _train_outside(learner, state, life, key, iterations, advice)
+    assert isinstance(world, World)
     return _train(learner, state, world, life, key, jnp.int32(iterations), chunk, advice)
+
+
+def _train_outside(
+    learner: Learner, state: Any, life: Life, key: Key[Array, ""], iterations: int, advice: Advice | None
+) -> tuple[Any, Life, Progress]:
+    """The same where the environments are stepped from Python: `life` knows them."""
+    learn, parts = _compiled_learn if learner.compiles else _learn, []
+    for number, iteration_key in enumerate(jax.random.split(key, iterations)):
+        act_key, learn_key = jax.random.split(iteration_key)
+        now = advice and advice.later(number * learner.num_steps * learner.num_envs)
+        life, rollout = collect_outside(learner.policy(state), life, act_key, learner.num_steps, now, learner.compiles)
+        state, terms = learn(learner, state, rollout, learn_key)
+        parts.append(Progress(rollout.reward, rollout.ended, rollout.valid, jnp.bool_(True), terms))
+    return state, life, jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *parts)
+
+
+def _learn(learner: Learner, state: Any, rollout: Rollout, key: Key[Array, ""]) -> tuple[Any, Terms]:
+    return learner.learn(state, rollout, key)
+
+
+_compiled_learn = eqx.filter_jit(_learn)
 
 
 @eqx.filter_jit
@@ -97,7 +128,7 @@ def _train(
             now = advice and advice.later(number * learner.num_steps * learner.num_envs)
             life, rollout = collect(world, learner.policy(state), life, act_key, learner.num_steps, now)
             state, terms = learner.learn(state, rollout, learn_key)
-            return (state, life), Progress(rollout.reward, rollout.ended, jnp.bool_(True), terms)
+            return (state, life), Progress(rollout.reward, rollout.ended, rollout.valid, jnp.bool_(True), terms)
 
         def rest() -> tuple[tuple[Any, Life], Progress]:
             _, nothing = jax.eval_shape(go)

@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from wakesleep.errors import UserError
-from wakesleep.nets.encode import Encoding
+from wakesleep.nets.encode import Encoder, Encoding
 from wakesleep.nets.fully_conv import FullyConv
 from wakesleep.nets.policy import Perceptrons
 from wakesleep.wake.ppo import FAST, PAPER, PPO, PPOConfig
@@ -26,6 +26,8 @@ PRESETS: dict[str, dict[str, Config]] = {
 }
 """By domain. In Minigrid `paper` and `fast` are PPO; in StarCraft II all are V-trace."""
 
+_MOST_INPUTS = 10_000
+"""One-hot inputs of a picture would be millions."""
 _NETWORKS: dict[str, type[Any]] = {"perceptrons": Perceptrons, "fully-conv": FullyConv}
 _LEARNERS: dict[str, tuple[type[Any], type[Any]]] = {"ppo": (PPOConfig, PPO), "vtrace": (VTraceConfig, VTrace)}
 
@@ -41,6 +43,22 @@ def preset(name: str, domain: str = "minigrid") -> Config:
     if name not in known:
         raise UserError(f"no preset for {domain} is called {name!r}: there are {', '.join(known)}")
     return known[name]
+
+
+def spells_out(observation: ObservationSpec) -> bool:
+    """Whether one-hot inputs suit: whole numbers with few values."""
+    try:
+        return Encoder(observation, Encoding.ONE_HOT).size <= _MOST_INPUTS
+    except UserError:
+        return False
+
+
+def fitted(config: Config, observation: ObservationSpec) -> Config:
+    """The settings, but with inputs as numbers if they are to be one-hot and that does not suit what is observed."""
+    network = config.network
+    if not isinstance(network, Perceptrons) or network.encoding is not Encoding.ONE_HOT or spells_out(observation):
+        return config
+    return replace(config, network=replace(network, encoding=Encoding.SCALE))
 
 
 def make_learner(config: Config, observation: ObservationSpec, action: ActionSpec) -> PPO | VTrace:

@@ -14,8 +14,10 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from wakesleep.nets import actions
 from wakesleep.nets.actions import Action
 from wakesleep.nets.policy import Actor, mask_of
+from wakesleep.worlds import host
 from wakesleep.worlds.batch import Batch, begin, draw_starts, renew, step_batch
-from wakesleep.worlds.world import ActionSpec, Stepped, World
+from wakesleep.worlds.host import AnyWorld, HostRecipe, Running, seed_of
+from wakesleep.worlds.world import ActionSpec, HostWorld, Stepped, World
 
 STEPS_PER_START = 4
 """A rollout draws a start for so many of its steps; tasks with shorter episodes meet some starts twice in a rollout."""
@@ -74,15 +76,20 @@ def row_of(observation: Any, action: Any, log_prob: Any, stepped: Stepped) -> Ro
 
 
 class Life(NamedTuple):
-    """Environments under way: their states, what they show, and what is remembered of them."""
+    """Environments under way: their states, what they show, and what is remembered of them.
 
-    batch: Batch
+    Those outside JAX are `Running`: they keep their states and observations themselves, and are to be closed.
+    """
+
+    batch: Batch | Running
     observation: Any
     memory: Memory | None = None
 
 
-def start_life(world: World, key: Key[Array, ""], num_envs: int, memory: Memory | None = None) -> Life:
+def start_life(world: AnyWorld, key: Key[Array, ""], num_envs: int, memory: Memory | None = None) -> Life:
     """Fresh episodes in so many environments."""
+    if isinstance(world, HostRecipe | HostWorld):
+        return Life(host.begin(world, num_envs, seed_of(key)), None, memory)
     return Life(*begin(draw_starts(world, key, num_envs), num_envs), memory)
 
 
@@ -114,6 +121,7 @@ def collect(
     world: World, policy: Actor, life: Life, key: Key[Array, ""], num_steps: int, advice: Advice | None = None
 ) -> tuple[Life, Rollout]:
     """Act for so many steps in every environment; episodes go on from rollout to rollout."""
+    assert isinstance(life.batch, Batch)
     spec, num_envs = world.action_spec, jax.tree.leaves(life.observation)[0].shape[0]
     start_key, step_key = jax.random.split(key)
     starts = draw_starts(world, start_key, max(num_envs, num_envs * num_steps // STEPS_PER_START))
@@ -123,6 +131,7 @@ def collect(
         act_key, world_key = jax.random.split(key)
         now = advice and advice.later(number * num_envs)
         action, log_prob = act(spec, policy, life.observation, act_key, now)
+        assert isinstance(life.batch, Batch)
         batch, stepped = step_batch(world, starts, life.batch, action, world_key)
         return Life(batch, stepped.observation), row_of(life.observation, action, log_prob, stepped)
 

@@ -8,6 +8,7 @@ that does not know. `GymnasiumWorld` understands all three: `Stepped.successor` 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -58,6 +59,10 @@ class GymnasiumWorld:
         else:
             self._envs = SyncVectorEnv([_maker(env, kwargs)] * num_envs, autoreset_mode=AutoresetMode.DISABLED)
         self.num_envs = self._envs.num_envs
+        again = partial(GymnasiumWorld, env, processes=processes, observation_spec=observation_spec, **kwargs)
+        fixed = isinstance(env, VectorEnv) or type(self) is not GymnasiumWorld
+        self.with_envs: Callable[[int], GymnasiumWorld] | None = None if fixed else again
+        """Makes another one with so many environments; None where the number is the vector environment's own."""
         self._mode = self._autoreset_mode()
         space = self._envs.single_observation_space
         self._observation_start = int(space.start) if isinstance(space, Discrete) else 0
@@ -138,11 +143,11 @@ def _maker(
 
 
 def observation_spec_of(space: gymnasium.Space[Any]) -> ObservationSpec:
-    """The spec of a Box or Discrete space."""
+    """The spec of a Box or Discrete space, numbers of 64 bits as those of 32 that JAX computes with."""
     if isinstance(space, Discrete):
         return ObservationSpec.of((), np.int32, 0, int(space.n) - 1)
     if isinstance(space, Box):
-        return ObservationSpec.of(space.shape, space.dtype, space.low, space.high)
+        return ObservationSpec.of(space.shape, jax.dtypes.canonicalize_dtype(space.dtype), space.low, space.high)
     raise UserError(
         f"observations must be a Box or Discrete space, not {space}:"
         " wrap the environment, for instance in gymnasium.wrappers.FlattenObservation"

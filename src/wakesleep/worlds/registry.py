@@ -14,7 +14,7 @@ from functools import partial
 
 import gymnasium
 
-from wakesleep.errors import UserError
+from wakesleep.errors import UserError, brief
 from wakesleep.worlds.gymnasium import JAX_NAMESPACE, WorldEnv
 from wakesleep.worlds.minigrid import farama
 from wakesleep.worlds.minigrid.tasks import TASKS as MINIGRID_TASKS
@@ -87,7 +87,17 @@ def task_info(name: str) -> TaskInfo:
 
 def make(name: str) -> World | HostWorld:
     """The world of the named task."""
-    return task_info(name).make()
+    return made(task_info(name))
+
+
+def made(info: TaskInfo) -> World | HostWorld:
+    """A task's world, or in one sentence why it cannot be made."""
+    try:
+        return info.make()
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"the world of {info.name} cannot be made ({brief(error)})") from error
 
 
 def _make_world_env(task: MinigridTask | StarcraftTask, render_mode: str | None = None) -> WorldEnv:

@@ -202,7 +202,10 @@ def compiled_step(
 
 @runtime_checkable
 class HostWorld(Protocol):
-    """A batch of environments that live outside JAX, stepped together, resetting themselves."""
+    """A batch of environments that live outside JAX, stepped together, resetting themselves.
+
+    One that has `with_envs(num_envs)` besides, which makes another with so many environments, suits every agent.
+    """
 
     num_envs: int
 

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -103,6 +104,10 @@ class GameWorld:
         pysc2 = compat.load()
         if make_env is None and maps is None:
             maps = compat.game_folder(pysc2) / "Maps"
+        self.with_envs: Callable[[int], GameWorld] = partial(
+            GameWorld, task, screen=screen, compact=compact, maps=maps, make_env=make_env
+        )
+        """Makes another one with so many games."""
         name = MAPS[task]
         self._call = pysc2.actions.FunctionCall
         arguments = compat.env_arguments(
