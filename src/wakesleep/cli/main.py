@@ -87,6 +87,7 @@ def play(
     world = registry.make(task)
     episode.check_target(out)
     if isinstance(world, HostWorld):
+        world.close()
         raise UserError(f"{task} runs outside JAX and cannot be drawn here")
     key, start_key = jax.random.split(jax.random.key(seed))
     start = compiled_reset(world, start_key)
