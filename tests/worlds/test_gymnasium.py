@@ -123,6 +123,9 @@ def test_bad_input_to_host_worlds():
         GymnasiumWorld("MiniGrid-Empty-5x5-v0")
     with pytest.raises(UserError, match="render_mode: only an environment's id"):
         GymnasiumWorld(Counter, 1, render_mode="rgb_array")
+    one = Counter()
+    with pytest.raises(UserError, match="each environment must be a new one"):
+        GymnasiumWorld(lambda: one, 2)
     with pytest.raises(UserError, match="its own number"):
         GymnasiumWorld(SyncVectorEnv([Counter]), 2)
     world = GymnasiumWorld(Counter, 2)

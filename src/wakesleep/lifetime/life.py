@@ -177,6 +177,8 @@ class Lifetime:
             raise EnvironmentFailed(
                 f"{task}: {error}; the life is kept as it was last saved, and `wakesleep resume {self.folder}` goes on"
             ) from error
+        except UserError as error:
+            raise UserError(f"{task}: {error}") from error
 
     def _do(self, unit: Unit, key: jax.Array) -> None:
         match unit.kind:

@@ -172,19 +172,17 @@ def train_expert(folder: Path, task: str, seed: int, config: Config, steps: int,
                 save()
                 raise
         close_life(life)
-        seconds += time.monotonic() - begin
-        policy = learner.policy(state)
+        policy, trained = learner.policy(state), seconds + time.monotonic() - begin
         achieved = np.asarray(evaluate(world, policy, key, EVALUATION_EPISODES).total_reward)
     except EnvironmentFailed as error:
-        if done < iterations:
-            save()
+        save()
         raise EnvironmentFailed(f"{task}: {error}; the same command goes on from what was saved") from error
     finally:
         close_life(life)
     store.save_tree(folder / "policy.npz", policy)
-    _write_about(folder, Expert(task, seed, policy, achieved, done * per_iteration, seconds, folder), config)
+    _write_about(folder, Expert(task, seed, policy, achieved, done * per_iteration, trained, folder), config)
     saved.unlink(missing_ok=True)
-    return f"return {achieved.mean():.3f} after {done * per_iteration:,} steps in {seconds:.0f} s"
+    return f"return {achieved.mean():.3f} after {done * per_iteration:,} steps in {trained:.0f} s"
 
 
 def _write_about(folder: Path, expert: Expert, config: Config) -> None:

@@ -58,6 +58,10 @@ class GymnasiumWorld:
             self._envs = AsyncVectorEnv(makers, context="spawn", autoreset_mode=AutoresetMode.DISABLED)
         else:
             self._envs = SyncVectorEnv([_maker(env, kwargs)] * num_envs, autoreset_mode=AutoresetMode.DISABLED)
+            if len({id(made) for made in self._envs.envs}) < num_envs:
+                raise UserError(
+                    "each environment must be a new one: give a function that makes it, not one that is there"
+                )
         self.num_envs = self._envs.num_envs
         again = partial(GymnasiumWorld, env, processes=processes, observation_spec=observation_spec, **kwargs)
         fixed = isinstance(env, VectorEnv) or type(self) is not GymnasiumWorld
