@@ -50,6 +50,15 @@ def test_a_perfect_decoder_has_no_loss_and_gives_the_true_inputs(kind, encoding)
     np.testing.assert_allclose(reconstruction.loss_of_inputs(outputs, inputs), 0, atol=1e-4)
 
 
+@pytest.mark.parametrize(("low", "high"), [(-2, 2), (0, np.inf), (-np.inf, np.inf)])
+def test_numbers_beyond_0_and_1_can_be_reconstructed(low, high):
+    encoder = Encoder(ObservationSpec.of((2,), np.float32, low, high))
+    inputs = encoder(jnp.array([[0.5, 1.9], [low if low == -2 else 0.0, 1.0]], jnp.float32))
+    reconstruction = PlainReconstruction(encoder)
+    np.testing.assert_array_equal(reconstruction.inputs(inputs), inputs)
+    np.testing.assert_array_equal(reconstruction.loss_of_inputs(inputs, inputs), 0)
+
+
 def test_categories_are_distributions_over_the_values_of_each_entry():
     reconstruction = CategoricalReconstruction(Encoder(SPEC, Encoding.ONE_HOT))
     outputs = jax.random.normal(jax.random.key(0), (3, 3 + 5 + 4 + 3))

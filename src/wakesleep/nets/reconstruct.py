@@ -67,9 +67,8 @@ class PlainReconstruction(eqx.Module):
     @property
     def _within(self) -> bool:
         spec = self.encoder.spec
-        return self.encoder.encoding is not Encoding.SCALE or bool(
-            (spec.low >= 0).all() and (spec.high <= spec.scale).all()
-        )
+        unknown = (spec.scale == 1) & (spec.high > 1)  # what a range without a useful bound is scaled by
+        return self.encoder.encoding is not Encoding.SCALE or not (unknown | (spec.low < 0)).any()
 
     def loss_of_inputs(self, outputs: Outputs, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch"]:
         """Mean squared error."""
