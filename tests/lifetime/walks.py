@@ -68,8 +68,6 @@ def broken():
 for side, goal in (("left", 0), ("right", 4)):
     register(f"Walk_{side}", partial(GymnasiumWorld, partial(Walk, goal)), domain="walks", block_steps=4096)
     register(f"WalkVector_{side}", partial(vector, goal), domain="walks", block_steps=1024)
-register("Endless_1", lambda: GymnasiumWorld(partial(Endless, 0)), domain="walks", block_steps=1024)
-register("Broken_1", broken, domain="walks", block_steps=1024)
 register("CartPole_v1", lambda: GymnasiumWorld("CartPole-v1"), domain="poles", block_steps=1024)
 register(
     "CartPole_short", lambda: GymnasiumWorld("CartPole-v1", max_episode_steps=20), domain="poles", block_steps=1024
