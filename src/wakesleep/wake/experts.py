@@ -150,8 +150,8 @@ def train_expert(folder: Path, task: str, seed: int, config: Config, steps: int,
         store.save_tree(saved, _Training(state, kept, key, np.array(done), spent, *under_way, numbers))
 
     try:
-        if outside:
-            life = start_life(world, jax.random.fold_in(_life_key(seed), done), learner.num_envs)
+        if outside and done < iterations:
+            life = start_life(world, jax.random.fold_in(key, done), learner.num_envs)
             counter = logs.EpisodeCounter.fresh(learner.num_envs)
         while done < iterations:
             key, chunk_key = jax.random.split(key)
@@ -200,10 +200,6 @@ def _begin(learner: Learner, world: World | HostRecipe, seed: int) -> _Training:
     numbers = np.array(0), np.array(0.0), np.zeros(envs), np.zeros(envs, int), np.zeros(4, int)
     life = None if isinstance(world, HostRecipe) else start_life(world, life_key, envs)
     return _Training(learner.init(init_key), life, key, *numbers)
-
-
-def _life_key(seed: int) -> jax.Array:
-    return jax.random.split(jax.random.key(seed), 3)[1]
 
 
 def close_life(life: Life | None) -> None:
