@@ -93,8 +93,7 @@ def test_seeds_are_small_numbers():
 
 
 def test_an_error_in_one_line():
-    try:
+    with pytest.raises(RuntimeError) as raised:
         raise RuntimeError("first.\nsecond")
-    except RuntimeError as error:
-        assert brief(error).startswith("RuntimeError: first, test_host.py line ")
+    assert brief(raised.value).startswith("RuntimeError: first, test_host.py line ")
     assert brief(ValueError()) == "ValueError: no more is known"
