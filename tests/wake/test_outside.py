@@ -63,21 +63,13 @@ def test_ways_to_reset_make_no_difference_to_what_is_learned(mode):
 
     def targets(rollout):
         values, following = value(rollout.observation), jnp.where(rollout.terminated, 0, value(rollout.successor))
-        one = gae(rollout.reward, values, following, rollout.ended, 0.9, 0.8, rollout.valid)
+        one = gae(rollout.reward, values, following, rollout.ended, 0.9, 0.8)
         ratio = 0.5 + (rollout.observation[..., 0] % 3) / 2
         return one, *vtrace(rollout.reward, values, following, rollout.ended, ratio, 0.9)
 
     dense = jax.tree.map(lambda leaf: leaf[rows], rollout)
     for found, expected in zip(targets(rollout), targets(dense), strict=True):
         np.testing.assert_allclose(np.asarray(found)[rows], expected, rtol=1e-5, atol=1e-5)
-
-
-def test_nothing_flows_back_from_a_game_that_crashed():
-    """The row of a crash is not valid and ends the episode; the row before it has the value of where it was."""
-    reward, value, following = (jnp.asarray(row, jnp.float32)[:, None] for row in ([1, 9, 2], [0, 5, 1], [5, 7, 0]))
-    ended, valid = jnp.array([[0], [1], [1]]) > 0, jnp.array([[1], [0], [1]]) > 0
-    found = gae(reward, value, following, ended, 0.5, 1.0, valid)
-    np.testing.assert_allclose(found[:, 0], [1 + 0.5 * 5 - 0, 0, 2 + 0 - 1])
 
 
 def test_train_steps_them_and_takes_advice():
@@ -139,3 +131,22 @@ def test_an_episode_that_a_crash_cut_is_played_anew():
     found = play_out(world, towards(1), Seeds(0, 2), jax.random.key(0))  # away from the goal: ten steps each
     assert found.total_reward.tolist() == [100.0, 0.0]
     assert found.length[1] == 10
+
+
+def test_nothing_flows_back_from_a_game_that_crashed():
+    """The row before the crash ends its episode, by a cut: it has the value of where it was, not of the row after."""
+    world = Crashing(partial(Walk, 0), 2)
+    life, rollout = collect_outside(towards(1), start_life(world, jax.random.key(0), 2), jax.random.key(1), 6)
+    assert np.asarray(rollout.valid)[:, 1].tolist() == [True, True, False, True, True, True]
+    assert np.asarray(rollout.truncated)[:, 1].tolist() == [False, True, True, False, False, False]
+    assert not np.asarray(rollout.ended)[:, 0].any()
+    value = rollout.observation[..., 0].astype(jnp.float32)
+    following = rollout.successor[..., 0].astype(jnp.float32)
+    found = gae(rollout.reward, value, following, rollout.ended, 0.5, 1.0)[1, 1]
+    assert found == 0 + 0.5 * following[1, 1] - value[1, 1]
+    targets, _ = vtrace(rollout.reward, value, following, rollout.ended, jnp.ones_like(value), 0.5)
+    assert targets[1, 1] == 0.5 * following[1, 1]
+    counter = EpisodeCounter.fresh(2)
+    lengths = [episode.length for episode in counter.add(rollout.reward, rollout.ended, rollout.valid)]
+    assert lengths == [2]  # what was lived until then; the crash itself is no episode
+    life.batch.close()

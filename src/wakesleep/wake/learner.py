@@ -52,7 +52,7 @@ class Progress(NamedTuple):
 
     reward: Float[AnyArray, "iterations time envs"]
     ended: Bool[AnyArray, "iterations time envs"]
-    valid: Bool[AnyArray, "iterations time envs"]
+    valid: Bool[AnyArray, "iterations time envs"] | None
     """Where a transition took place: an environment outside JAX may have been resetting itself."""
     done: Bool[AnyArray, "iterations"]
     """Which iterations took place: a chunk may be asked to stop early."""
@@ -83,7 +83,8 @@ def train(
     if running:
         return _train_outside(learner, state, life, key, iterations, advice)
     assert isinstance(world, World)
-    return _train(learner, state, world, life, key, jnp.int32(iterations), chunk, advice)
+    state, life, progress = _train(learner, state, world, life, key, jnp.int32(iterations), chunk, advice)
+    return state, life, progress._replace(valid=jnp.ones_like(progress.ended))
 
 
 def _train_outside(
@@ -128,7 +129,7 @@ def _train(
             now = advice and advice.later(number * learner.num_steps * learner.num_envs)
             life, rollout = collect(world, learner.policy(state), life, act_key, learner.num_steps, now)
             state, terms = learner.learn(state, rollout, learn_key)
-            return (state, life), Progress(rollout.reward, rollout.ended, rollout.valid, jnp.bool_(True), terms)
+            return (state, life), Progress(rollout.reward, rollout.ended, None, jnp.bool_(True), terms)
 
         def rest() -> tuple[tuple[Any, Life], Progress]:
             _, nothing = jax.eval_shape(go)

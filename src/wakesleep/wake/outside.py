@@ -41,7 +41,7 @@ def collect_outside(
         stepped = running.step(action)
         ends = stepped.terminated, stepped.truncated
         rows.append((seen, action, log_prob, stepped.reward, *ends, stepped.successor, stepped.valid))
-    rollout = Rollout(*jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *rows))
+    rollout = _cut_at_gaps(Rollout(*jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *rows)))
     memory = None if life.memory is None else _remember(life.memory, rollout, policy, compiles)
     return life._replace(memory=memory), rollout
 
@@ -55,6 +55,13 @@ def _choose(
 
 
 _compiled_choose = eqx.filter_jit(_choose)
+
+
+def _cut_at_gaps(rollout: Rollout) -> Rollout:
+    """A step before one that did not take place is the last of its episode: nothing may flow back across the gap."""
+    valid, ended = np.asarray(rollout.valid), np.asarray(rollout.ended)
+    before = np.concatenate([~valid[1:], np.zeros_like(valid[:1])])
+    return rollout._replace(truncated=jnp.asarray(rollout.truncated | (before & ~ended)))
 
 
 def _remember(memory: Memory, rollout: Rollout, policy: Actor, compiles: bool) -> Memory:

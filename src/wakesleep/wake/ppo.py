@@ -110,9 +110,8 @@ class PPO(ActorCriticLearner):
         value, next_value = networks.value(rollout.observation), networks.value(rollout.successor)
         final = rollout.terminated if config.bootstrap_truncated else rollout.ended
         advantage = gae(
-            rollout.reward, value, jnp.where(final, 0, next_value), rollout.ended, config.discount, config.gae_lambda,
-            rollout.valid,
-        )  # fmt: skip
+            rollout.reward, value, jnp.where(final, 0, next_value), rollout.ended, config.discount, config.gae_lambda
+        )
         return Targets(advantage, advantage + value)
 
     def loss(self, networks: Networks, rollout: Rollout, targets: Targets) -> tuple[Float[Array, ""], Terms]:
@@ -149,19 +148,16 @@ def gae(
     ended: Bool[Array, "time envs"],
     discount: float,
     decay: float,
-    valid: Bool[Array, "time envs"] | None = None,
 ) -> Float[Array, "time envs"]:
     """Generalised advantage estimation (Schulman et al. 2016).
 
-    `next_value` is that of the true successor, 0 where the task ended the episode; nothing flows across an end. Rows
-    that are not `valid` did not take place: they teach nothing, and for the row before them they count as their value.
+    `next_value` is that of the true successor, 0 where the task ended the episode; nothing flows across an end.
     """
-    there = jnp.ones_like(ended) if valid is None else valid
-    error = there * (reward + discount * next_value - value)
+    error = reward + discount * next_value - value
 
     def back(later: Float[Array, "envs"], at: tuple[Array, Array]) -> tuple[Float[Array, "envs"], Float[Array, "envs"]]:
-        error, stops = at
-        advantage = error + jnp.where(stops, 0, discount * decay * later)
+        error, ended = at
+        advantage = error + jnp.where(ended, 0, discount * decay * later)
         return advantage, advantage
 
-    return jax.lax.scan(back, jnp.zeros_like(error[0]), (error, ended | ~there), reverse=True)[1]
+    return jax.lax.scan(back, jnp.zeros_like(error[0]), (error, ended), reverse=True)[1]
