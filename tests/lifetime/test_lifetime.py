@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests import small as by_name
 from tests.agents.test_agents import LEARNER, SMALL, SPECS
 from wakesleep import UserError, store
 from wakesleep.agents.baselines import LearnerAgent, RandomAgent
@@ -175,10 +176,12 @@ def test_lifetimes_as_data(tmp_path):
 
 
 def test_killed_for_real_and_resumed(tmp_path):
-    """kill -9 from outside, somewhere in the middle; the end is that of an undisturbed run."""
+    """kill -9 from outside, after the first sleep, in the middle of the second block; the end is that of an
+    undisturbed run."""
+    settings = [f"{name}={value}" for name, value in by_name.SMALL.items()]
     arguments = [
-        "run", "--agent", "baseline", "--preset", "fast", "--tasks", "DistShift_R2", "DoorKey_S5",
-        "--scale", "0.2", "--episodes", "2",
+        "run", "--agent", "hidden", "--preset", "paper", "--set", *settings, "--tasks", "DistShift_R2", "DoorKey_S5",
+        "--scale", "0.2", "--episodes", "3",
     ]  # fmt: skip
     often = "import wakesleep.lifetime.life as life; life.SECONDS_BETWEEN_SAVES = 0.5; "
     program = often + "from wakesleep.cli import main; main()"
@@ -187,10 +190,10 @@ def test_killed_for_real_and_resumed(tmp_path):
     process = subprocess.Popen(
         [*command, *arguments, "--out", tmp_path / "cut"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    log, deadline = tmp_path / "cut" / "worker-default", time.monotonic() + 200
+    log, deadline = tmp_path / "cut" / "worker-default" / "3-train", time.monotonic() + 200
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
-        if sum(file.stat().st_size for file in log.rglob("*.tsv")) > 3000:
+        if sum(file.stat().st_size for file in log.glob("*.tsv")) > 3000:
             os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not (tmp_path / "cut" / "summary.json").exists()
