@@ -15,7 +15,7 @@ import pytest
 from tests import small as by_name
 from tests.agents.test_agents import LEARNER, SMALL, SPECS
 from wakesleep import UserError, store
-from wakesleep.agents.baselines import LearnerAgent, RandomAgent
+from wakesleep.agents.baselines import LearnerAgent
 from wakesleep.agents.wake_sleep import WakeSleepAgent
 from wakesleep.lifetime import life as life_module
 from wakesleep.lifetime.life import Lifetime
@@ -101,8 +101,7 @@ def test_how_far_it_is_stands_on_disk_while_it_lives(tmp_path, monkeypatch):
     def look(part, words):
         told.append((part, words, store.load_json(tmp_path / "progress.json")))
 
-    syllabus = pairwise("DoorKey_S5", "DistShift_R2", seed=1, scale=0.011, episodes=3)
-    Lifetime(RandomAgent(*SPECS), syllabus, 0, tmp_path, {}).run(look)
+    Lifetime(agent_of(), SYLLABUS, 0, tmp_path, {}).run(look)
     for part, words, progress in told:
         assert progress["part"] == pytest.approx(part, abs=1e-4)
         assert progress["words"] == words
@@ -170,7 +169,7 @@ def test_folders_that_do_not_fit(whole, tmp_path):
 def test_lifetimes_as_data(tmp_path):
     spec = LifetimeSpec("baseline", "fast", SYLLABUS, 7)
     assert LifetimeSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
-    small = LifetimeSpec("random", "fast", pairwise("DoorKey_S5", "DistShift_R2", 1, 0.02, 2), 0)
+    small = LifetimeSpec("hidden", "paper", SYLLABUS, 0, by_name.SMALL)
     assert "DoorKey_S5" in run_lifetime(small, tmp_path, report=ignore)
     assert stored_spec(tmp_path) == small
 

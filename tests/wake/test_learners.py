@@ -74,7 +74,7 @@ class CountedPPO(PPO):
 def test_no_recompilation_between_tasks_lengths_or_equal_learners():
     counts = []
     for task, iterations in (("DoorKey_S5", 3), ("DistShift_R2", 2), ("CustomFetch_S8T1N2", 1)):
-        learn(CountedPPO(*SPECS, SMALL), task, iterations, chunk=3)
+        learn(CountedPPO(*SPECS, SMALL), task, iterations, chunk=5)
         counts.append(CountedPPO.traces)
     assert counts[0] > 0
     assert counts == counts[:1] * 3

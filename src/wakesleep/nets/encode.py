@@ -52,7 +52,7 @@ class Encoder(eqx.Module):
     def __call__(self, observation: Shaped[Array, "*batch_and_shape"]) -> Float[Array, "*batch inputs"]:
         """The inputs of a batch of observations (any leading axes)."""
         batch = observation.shape[: observation.ndim - len(self.spec.shape)]
-        flat = observation.reshape(*batch, -1)
+        flat = observation.reshape(*batch, int(np.prod(self.spec.shape)))
         match self.encoding:
             case Encoding.SCALE:
                 return flat.astype(jnp.float32) * jnp.asarray(1 / self.spec.scale.ravel(), jnp.float32)

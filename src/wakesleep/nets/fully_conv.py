@@ -63,7 +63,7 @@ class Layers(eqx.Module):
             else:
                 numbers = values.astype(jnp.float32)[..., None]
                 parts.append(numbers if count else jnp.log1p(jnp.maximum(numbers, 0)))
-        return jnp.concatenate(parts, axis=-1).reshape(*view.shape[:-3], -1)
+        return jnp.concatenate(parts, axis=-1).reshape(*view.shape[:-3], self.size)
 
     def nearest(self, inputs: Float[Array, "*batch inputs"]) -> Shaped[Array, "*batch height width layers"]:
         """The observations whose inputs are about these: what a dream looks like."""
@@ -106,7 +106,7 @@ class ConvExtractor(eqx.Module):
         image = jnp.concatenate([*by_kind[False], *embedded], axis=-1)
         for convolution in self.convolutions:
             image = jax.nn.relu(convolution(image))
-        features = image.reshape(*batch, -1)
+        features = image.reshape(*batch, int(np.prod(image.shape[1:])))
         return jax.nn.standardize(features, epsilon=1e-5) if self.normalise else features
 
 

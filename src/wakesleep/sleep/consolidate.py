@@ -2,10 +2,10 @@
 
 Each iteration takes a batch of wake pairs (ER), a batch that the model as it was before this sleep dreams and labels
 (GR), and a batch from random replay (RaR), and makes one step of Adam on the sum of their losses. GR and RaR begin with
-the second sleep: before it there is nothing to remember.
+the second sleep: before it there is nothing to remember. All three go through the network as one batch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import equinox as eqx
 import jax
@@ -14,7 +14,7 @@ import optax
 from jaxtyping import Array, Float, Int, Key
 
 from wakesleep.errors import UserError
-from wakesleep.sleep.model import Losses, LossWeights, SleepModel
+from wakesleep.sleep.model import Dream, Losses, LossWeights, SleepModel
 from wakesleep.sleep.replay import Pairs, RandomReplay, WakeBuffer
 from wakesleep.wake.adam import clipped_adam
 
@@ -73,8 +73,8 @@ def consolidate(
     generative = config.generative and not first
     if not (config.experience or random or generative):
         return model, Curves(None, None, None)
-    count = jnp.int32(max(replay.filled, 1))
-    return _consolidate(model, buffer, replay.pairs, count, key, config, random, generative)
+    used = replace(config, random=random, generative=generative)  # what is not used makes no other program
+    return _consolidate(model, buffer, replay.pairs, jnp.int32(max(replay.filled, 1)), key, used)
 
 
 @eqx.filter_jit
@@ -85,24 +85,26 @@ def _consolidate(
     kept_count: Int[Array, ""],
     key: Key[Array, ""],
     config: SleepConfig,
-    random: bool,
-    generative: bool,
 ) -> tuple[SleepModel, Curves]:
     before, size = model, config.batch_size
     optimiser = clipped_adam(config.learning_rate, config.max_grad_norm)
     arrays, static = eqx.partition(model, eqx.is_inexact_array)
 
+    def draw(key: Key[Array, ""], size: int) -> tuple[Pairs, Dream]:
+        """So many rows of every kind of replay that is used: experience, then random replay; and dreams."""
+        keys = jax.random.split(key, 3)
+        chosen = jax.random.randint(keys[1], (size * config.random,), 0, kept_count)
+        dream = before.dream(keys[2], size, config.loops)
+        dream = jax.tree.map(lambda leaf: leaf[: size * config.generative], dream)
+        return buffer.draw(keys[0], size * config.experience) + kept[chosen], dream
+
     def loss(arrays: SleepModel, key: Key[Array, ""]) -> tuple[Float[Array, ""], Curves]:
-        model = eqx.combine(arrays, static)
-        keys = jax.random.split(key, 6)
-        losses = Curves(
-            model.loss(buffer.draw(keys[0], size), keys[1]) if config.experience else None,
-            model.loss_of_dream(before.dream(keys[2], size, config.loops), keys[3]) if generative else None,
-            model.loss(kept[jax.random.randint(keys[4], (size,), 0, kept_count)], keys[5]) if random else None,
-        )
-        kinds = (losses.experience, losses.generative, losses.random)
-        total = sum((config.weights.total(kind) for kind in kinds if kind is not None), jnp.float32(0))
-        return total, losses
+        draw_key, loss_key = jax.random.split(key)
+        rows = eqx.combine(arrays, static).loss(*draw(draw_key, size), loss_key)
+        kinds = jax.tree.map(lambda leaf: jnp.mean(leaf.reshape(-1, size), axis=-1), rows)
+        each, used = map(Losses._make, zip(*kinds, strict=True)), (config.experience, config.random, config.generative)
+        experience, remembered, dreamed = (next(each) if there else None for there in used)
+        return jnp.sum(config.weights.total(kinds)), Curves(experience, dreamed, remembered)
 
     def iterate(
         carry: tuple[SleepModel, optax.OptState], key: Key[Array, ""]
@@ -119,11 +121,8 @@ def _consolidate(
         return carry, jax.tree.map(jnp.mean, losses)
 
     points = max(count for count in range(1, _POINTS + 1) if config.iterations % count == 0)
-    key, *last = jax.random.split(key, 4)
+    key, *last = jax.random.split(key, 3)
     keys = jax.random.split(key, config.iterations).reshape(points, -1)
     (arrays, _), curves = jax.lax.scan(stretch, (arrays, optimiser.init(arrays)), keys)
-    settling = buffer.draw(last[0], _SETTLING)
-    if random:
-        rows = jax.random.randint(last[1], (_SETTLING,), 0, kept_count)
-        settling = jax.tree.map(lambda *parts: jnp.concatenate(parts), settling, kept[rows])
-    return eqx.combine(arrays, static).settled(settling, last[2]), curves
+    settled = eqx.combine(arrays, static).settled(*draw(last[0], _SETTLING), last[1])
+    return settled, curves

@@ -37,9 +37,7 @@ def diagnose(
     """Arrays by name. `replay` is as it was before the sleep whose number (from 0) is `sleep`."""
     wake_key, replay_key, look_key = jax.random.split(key, 3)
     rows = jax.random.randint(replay_key, (PROBES,), 0, max(replay.filled, 1))
-    both = buffer.draw(wake_key, PROBES), replay.pairs[rows]
-    probes: Pairs = jax.tree.map(lambda *parts: jnp.concatenate(parts), *both)
-    of_probes, others = _look(spec, before, after, probes, look_key)
+    of_probes, others = _look(spec, before, after, buffer.draw(wake_key, PROBES) + replay.pairs[rows], look_key)
     origin = np.concatenate([np.full(PROBES, sleep), replay.sleep[np.asarray(rows)]])
     there = origin >= 0  # random replay may hold nothing yet
     return {"sleep": origin[there], **others} | {name: np.asarray(value)[there] for name, value in of_probes.items()}

@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.nets import actions
 from wakesleep.nets.actions import Logits
 from wakesleep.nets.policy import Policy
 from wakesleep.nets.vae import VAE
@@ -34,25 +33,23 @@ class HiddenReplay(eqx.Module):
         """Act by the features of what is seen."""
         return self.policy(observation)
 
-    def loss(self, pairs: Pairs, key: Key[Array, ""]) -> Losses:
-        """Imitate, and reconstruct the features, through the extractor."""
-        features = self.policy.features(pairs.observation)
-        imitation = imitation_loss(self.action, self.policy.head(features), pairs)
-        return Losses(imitation, *self._reconstruction(features, key))
-
     def dream(self, key: Key[Array, ""], count: int, loops: int = 0) -> Dream:
         """Features from the prior, labelled by the head."""
         features = loop(self, self.vae.dream(key, count), loops)
         return Dream(features, self.policy.head(features))
 
-    def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
-        """The same loss behind the extractor."""
-        imitation = jnp.mean(actions.cross_entropy(self.action, dream.logits, self.policy.head(dream.inputs)))
-        return Losses(imitation, *self._reconstruction(dream.inputs, key))
+    def loss(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> Losses:
+        """Imitate, and reconstruct the features: those of the pairs by the extractor, the dream's as they are."""
+        features = jnp.concatenate([self.policy.features(pairs.observation), dream.inputs])
+        posterior = self.vae.encode(features, training=True)
+        target = features if self.moving_target else jax.lax.stop_gradient(features)
+        error = jnp.square(self.vae.decode(posterior.sample(key), training=True) - target)
+        imitation = imitation_loss(self.action, self.policy.head(features), pairs, dream)
+        return Losses(imitation, jnp.mean(error, axis=-1), posterior.kl())
 
-    def settled(self, pairs: Pairs, key: Key[Array, ""]) -> "HiddenReplay":
+    def settled(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "HiddenReplay":
         """Nothing here is measured."""
-        del pairs, key
+        del pairs, dream, key
         return self
 
     def features(self, observation: Any) -> Float[Array, "*batch features"]:
@@ -74,11 +71,3 @@ class HiddenReplay(eqx.Module):
     def picture(self, inputs: Float[Array, "*batch inputs"]) -> None:
         """Features have no looks."""
         del inputs
-
-    def _reconstruction(
-        self, features: Float[Array, "*batch features"], key: Key[Array, ""]
-    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        posterior = self.vae.encode(features, training=True)
-        target = features if self.moving_target else jax.lax.stop_gradient(features)
-        error = jnp.square(self.vae.decode(posterior.sample(key), training=True) - target)
-        return jnp.mean(error), jnp.mean(posterior.kl())

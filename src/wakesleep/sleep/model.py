@@ -1,7 +1,7 @@
 """What a sleep model is: a policy that can be taught by pairs, and dream pairs of its own.
 
 The three architectures of the paper (section 3) arrange a feature extractor, a policy head and a VAE differently;
-`consolidate` knows only the first five functions of this interface; the others serve diagnostics.
+`consolidate` knows only the first four functions of this interface; the others serve diagnostics.
 """
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -11,17 +11,18 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep.nets import actions
 from wakesleep.nets.actions import Logits
-from wakesleep.nets.policy import mask_of
+from wakesleep.nets.policy import mask_of, view_of
+from wakesleep.nets.reconstruct import Reconstruction
 from wakesleep.sleep.replay import Pairs
 from wakesleep.worlds.world import ActionSpec
 
 
 class Losses(NamedTuple):
-    """The terms of the loss, each a mean over a batch."""
+    """The terms of the loss: of every row of a batch, or means."""
 
-    imitation: Float[Array, ""]
-    reconstruction: Float[Array, ""]
-    kl: Float[Array, ""]
+    imitation: Float[Array, "*rows"]
+    reconstruction: Float[Array, "*rows"]
+    kl: Float[Array, "*rows"]
 
 
 class LossWeights(NamedTuple):
@@ -31,7 +32,7 @@ class LossWeights(NamedTuple):
     reconstruction: float = 1.0
     kl: float = 0.03
 
-    def total(self, losses: Losses) -> Float[Array, ""]:
+    def total(self, losses: Losses) -> Float[Array, "*rows"]:
         """The weighted sum."""
         return sum((weight * term for weight, term in zip(self, losses, strict=True)), jnp.float32(0))
 
@@ -51,20 +52,16 @@ class SleepModel(Protocol):
         """Act: logits over actions, any leading axes."""
         ...
 
-    def loss(self, pairs: Pairs, key: Key[Array, ""]) -> Losses:
-        """On real pairs."""
-        ...
-
     def dream(self, key: Key[Array, ""], count: int, loops: int = 0) -> Dream:
         """Generate and pseudo-label; with loops, what is generated passes through the VAE so often again."""
         ...
 
-    def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
-        """On what an earlier self dreamed."""
+    def loss(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> Losses:
+        """Of every row: of the real pairs, then of what an earlier self dreamed. Of either there may be none."""
         ...
 
-    def settled(self, pairs: Pairs, key: Key[Array, ""]) -> "SleepModel":
-        """When a sleep is over: with all that is not learned but measured (batch normalisation) measured on pairs."""
+    def settled(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "SleepModel":
+        """When a sleep is over: with all that is not learned but measured (batch normalisation) measured on these."""
         ...
 
     def features(self, observation: Any) -> Float[Array, "*batch features"]:
@@ -95,9 +92,20 @@ def loop(model: SleepModel, inputs: Float[Array, "*batch inputs"], times: int) -
     return inputs
 
 
-def imitation_loss(spec: ActionSpec, logits: Logits, pairs: Pairs) -> Float[Array, ""]:
-    """Cross-entropy with the labels, be they actions or logits."""
+def imitation_loss(spec: ActionSpec, logits: Logits, pairs: Pairs, dream: Dream) -> Float[Array, "rows"]:
+    """Cross-entropy with the labels: those of the pairs, actions or logits, then those of the dream."""
+    answer, dreamed = logits[: pairs.size], logits[pairs.size :]
     mask = mask_of(pairs.observation)
     if jnp.issubdtype(pairs.label.dtype, jnp.floating):
-        return jnp.mean(actions.cross_entropy(spec, pairs.label, logits, mask))
-    return -jnp.mean(actions.log_prob(spec, logits, pairs.label, mask))
+        real = actions.cross_entropy(spec, pairs.label, answer, mask)
+    else:
+        real = -actions.log_prob(spec, answer, pairs.label, mask)
+    return jnp.concatenate([real, actions.cross_entropy(spec, dream.logits, dreamed)])
+
+
+def reconstruction_loss(
+    reconstruction: Reconstruction, outputs: Float[Array, "rows outputs"], pairs: Pairs, dream: Dream
+) -> Float[Array, "rows"]:
+    """How far what was decoded is from the observations of the pairs, then from those of the dream."""
+    real = reconstruction.loss(outputs[: pairs.size], view_of(pairs.observation))
+    return jnp.concatenate([real, reconstruction.loss_of_inputs(outputs[pairs.size :], dream.inputs)])

@@ -43,6 +43,10 @@ class Pairs(eqx.Module):
         """Those in the given places."""
         return jax.tree.map(lambda leaf: leaf[rows], self)
 
+    def __add__(self, others: "Pairs") -> "Pairs":
+        """These, then the others."""
+        return jax.tree.map(lambda *parts: jnp.concatenate(parts), self, others)
+
 
 def empty_pairs(observation: ObservationSpec, action: ActionSpec, capacity: int, logits: bool = False) -> Pairs:
     """Room for so many pairs."""

@@ -11,13 +11,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.nets import actions
 from wakesleep.nets.actions import Logits
 from wakesleep.nets.conv_vae import ConvVAE
 from wakesleep.nets.policy import Policy, view_of
 from wakesleep.nets.reconstruct import Reconstruction
 from wakesleep.nets.vae import VAE
-from wakesleep.sleep.model import Dream, Losses, imitation_loss, loop
+from wakesleep.sleep.model import Dream, Losses, imitation_loss, loop, reconstruction_loss
 from wakesleep.sleep.replay import Pairs
 from wakesleep.worlds.world import ActionSpec
 
@@ -35,31 +34,22 @@ class Sequential(eqx.Module):
         """Act by the reconstruction of what is seen, from the mean of the latent vector."""
         return self.policy.head(self.features(observation))
 
-    def loss(self, pairs: Pairs, key: Key[Array, ""]) -> Losses:
-        """Reconstruct, and imitate by the reconstruction."""
-        view = view_of(pairs.observation)
-        posterior = self.vae.encode(self.policy.encoder(view), training=True)
-        outputs = self.vae.decode(posterior.sample(key), training=True)
-        imitation = imitation_loss(self.action, self._answer(self.reconstruction.inputs(outputs)), pairs)
-        return Losses(imitation, jnp.mean(self.reconstruction.loss(outputs, view)), jnp.mean(posterior.kl()))
-
     def dream(self, key: Key[Array, ""], count: int, loops: int = 0) -> Dream:
         """An observation from the prior, labelled by the policy."""
         inputs = loop(self, self.reconstruction.inputs(self.vae.dream(key, count)), loops)
         return Dream(inputs, self._answer(inputs))
 
-    def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
-        """The same loss on a dreamed observation."""
-        posterior = self.vae.encode(dream.inputs, training=True)
+    def loss(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> Losses:
+        """Reconstruct, and imitate by the reconstruction."""
+        posterior = self.vae.encode(self._inputs_of_all(pairs, dream), training=True)
         outputs = self.vae.decode(posterior.sample(key), training=True)
-        answer = self._answer(self.reconstruction.inputs(outputs))
-        imitation = jnp.mean(actions.cross_entropy(self.action, dream.logits, answer))
-        error = self.reconstruction.loss_of_inputs(outputs, dream.inputs)
-        return Losses(imitation, jnp.mean(error), jnp.mean(posterior.kl()))
+        imitation = imitation_loss(self.action, self._answer(self.reconstruction.inputs(outputs)), pairs, dream)
+        return Losses(imitation, reconstruction_loss(self.reconstruction, outputs, pairs, dream), posterior.kl())
 
-    def settled(self, pairs: Pairs, key: Key[Array, ""]) -> "Sequential":
+    def settled(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "Sequential":
         """What the VAE measures rather than learns."""
-        return eqx.tree_at(lambda model: model.vae, self, self.vae.settled(self.inputs(pairs.observation), key))
+        vae = self.vae.settled(self._inputs_of_all(pairs, dream), key)
+        return eqx.tree_at(lambda model: model.vae, self, vae)
 
     def features(self, observation: Any) -> Float[Array, "*batch features"]:
         """What the head sees: features of the reconstruction."""
@@ -80,6 +70,9 @@ class Sequential(eqx.Module):
     def picture(self, inputs: Float[Array, "*batch inputs"]) -> Array:
         """The observation."""
         return self.reconstruction.encoder.nearest(inputs)
+
+    def _inputs_of_all(self, pairs: Pairs, dream: Dream) -> Float[Array, "rows inputs"]:
+        return jnp.concatenate([self.inputs(pairs.observation), dream.inputs])
 
     def _answer(self, inputs: Float[Array, "*batch inputs"]) -> Logits:
         return self.policy.head(self.policy.extractor(inputs))

@@ -12,13 +12,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.nets import actions
 from wakesleep.nets.actions import Logits
 from wakesleep.nets.conv_vae import ConvVAE
 from wakesleep.nets.policy import Policy, view_of
 from wakesleep.nets.reconstruct import Reconstruction
 from wakesleep.nets.vae import VAE
-from wakesleep.sleep.model import Dream, Losses, imitation_loss, loop
+from wakesleep.sleep.model import Dream, Losses, imitation_loss, loop, reconstruction_loss
 from wakesleep.sleep.replay import Pairs
 from wakesleep.worlds.world import ActionSpec
 
@@ -36,33 +35,23 @@ class TwoHeaded(eqx.Module):
         """Act by the features of what is seen."""
         return self.policy(observation)
 
-    def loss(self, pairs: Pairs, key: Key[Array, ""]) -> Losses:
-        """Imitate, and reconstruct the observation from the features."""
-        features = self.policy.features(pairs.observation)
-        posterior = self.vae.encode(features, training=True)
-        outputs = self.vae.decode(posterior.sample(key), training=True)
-        error = self.reconstruction.loss(outputs, view_of(pairs.observation))
-        imitation = imitation_loss(self.action, self.policy.head(features), pairs)
-        return Losses(imitation, jnp.mean(error), jnp.mean(posterior.kl()))
-
     def dream(self, key: Key[Array, ""], count: int, loops: int = 0) -> Dream:
         """An observation from the prior, labelled by way of its features."""
         inputs = loop(self, self.reconstruction.inputs(self.vae.dream(key, count)), loops)
         return Dream(inputs, self.policy.head(self.policy.extractor(inputs)))
 
-    def loss_of_dream(self, dream: Dream, key: Key[Array, ""]) -> Losses:
-        """The same loss on a dreamed observation."""
-        features = self.policy.extractor(dream.inputs)
+    def loss(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> Losses:
+        """Imitate, and reconstruct the observation from the features."""
+        features = self._features_of_all(pairs, dream)
         posterior = self.vae.encode(features, training=True)
         outputs = self.vae.decode(posterior.sample(key), training=True)
-        error = self.reconstruction.loss_of_inputs(outputs, dream.inputs)
-        imitation = jnp.mean(actions.cross_entropy(self.action, dream.logits, self.policy.head(features)))
-        return Losses(imitation, jnp.mean(error), jnp.mean(posterior.kl()))
+        imitation = imitation_loss(self.action, self.policy.head(features), pairs, dream)
+        return Losses(imitation, reconstruction_loss(self.reconstruction, outputs, pairs, dream), posterior.kl())
 
-    def settled(self, pairs: Pairs, key: Key[Array, ""]) -> "TwoHeaded":
+    def settled(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "TwoHeaded":
         """What the VAE measures rather than learns."""
-        features = self.policy.features(pairs.observation)
-        return eqx.tree_at(lambda model: model.vae, self, self.vae.settled(features, key))
+        vae = self.vae.settled(self._features_of_all(pairs, dream), key)
+        return eqx.tree_at(lambda model: model.vae, self, vae)
 
     def features(self, observation: Any) -> Float[Array, "*batch features"]:
         """What the head sees."""
@@ -83,3 +72,6 @@ class TwoHeaded(eqx.Module):
     def picture(self, inputs: Float[Array, "*batch inputs"]) -> Array:
         """The observation."""
         return self.reconstruction.encoder.nearest(inputs)
+
+    def _features_of_all(self, pairs: Pairs, dream: Dream) -> Float[Array, "rows features"]:
+        return self.policy.extractor(jnp.concatenate([self.inputs(pairs.observation), dream.inputs]))

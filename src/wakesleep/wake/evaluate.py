@@ -53,7 +53,6 @@ def play_out(
     return jax.lax.while_loop(going_on, step, playing).episodes
 
 
-@eqx.filter_jit
 def evaluate(world: World, policy: Actor, key: Key[Array, ""], episodes: int = 100, greedy: bool = False) -> Episodes:
     """Play so many episodes from fresh starts of the world."""
     start_key, play_key = jax.random.split(key)
