@@ -96,7 +96,7 @@ def test_details_go_round_the_agents(tmp_path):
     assert data_module._chosen([*lives, under_way], 1) == {6}
 
 
-def test_one_bad_life_does_not_hide_the_others(lives, lived):
+def test_one_bad_life_does_not_hide_the_others(lives):
     (file,) = (lives / "hidden-0").rglob("2-test/data-log.tsv")
     file.write_text(file.read_text()[:-20])
     (lives / "hidden-1" / "logger_info.json").unlink()
