@@ -39,7 +39,7 @@ demo: install
 	$(BIN)/python -m wakesleep.demo
 
 test: lint types
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: dev
 	$(BIN)/ruff check

@@ -123,6 +123,17 @@ def explained(error: BaseException) -> str:
     return str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
 
 
+def load_modules(modules: Sequence[str]) -> None:
+    """Import a user's modules, which register tasks and agents; from the current folder too."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            raise UserError(f"cannot load {name}: {error}; is it in this folder or installed?") from error
+
+
 def default_workers() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -253,9 +264,7 @@ def _begin_worker(reports: Any, stop: Any, load: tuple[str, ...]) -> None:
     _work.channel = reports, stop, idle  # type: ignore[attr-defined]
     threading.Thread(target=_leave_after_parent, args=(idle,), daemon=True).start()
     runtime.set_up()
-    sys.path.insert(0, "")
-    for name in load:
-        importlib.import_module(name)
+    load_modules(load)
 
 
 def _leave_after_parent(idle: threading.Event) -> None:

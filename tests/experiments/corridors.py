@@ -59,6 +59,6 @@ class Hopeless(LearnerAgent):
 
 
 for length in (5, 9):
-    register(f"Hallway_L{length}", partial(Corridor, jnp.int32(length)), domain="corridors", block_steps=20_480)
+    register(f"Hallway_L{length}", partial(Corridor, jnp.int32(length)), domain="corridors", block_steps=10_240)
 for name, agent in {"slow": Slow, "stumbling": Stumbling, "dying": Dying, "hopeless": Hopeless}.items():
     register_agent(name, agent, SMALL)

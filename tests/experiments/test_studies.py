@@ -7,11 +7,15 @@ import sys
 import pytest
 
 from wakesleep import UserError
+from wakesleep.agents.settings import change
 from wakesleep.experiments import studies
 from wakesleep.wake.experts import expert_folder, train_expert
 from wakesleep.wake.ppo import FAST
 
-SMALL = {"sleep.iterations": 600, "buffer_size": 2048}
+NETWORK = [64, 64]
+SMALL = {
+    "sleep.iterations": 600, "buffer_size": 2048, "model.network.hidden": NETWORK, "learner.network.hidden": NETWORK,
+}  # fmt: skip
 
 
 def ignore(part, note):
@@ -22,7 +26,7 @@ def ignore(part, note):
 def experts(tmp_path_factory):
     """One that has learned."""
     folder = tmp_path_factory.mktemp("experts")
-    config, steps = FAST, 61_440
+    config, steps = change(FAST, {"network.hidden": NETWORK}), 61_440
     folder.joinpath("experts.json").write_text("{}")
     train_expert(expert_folder(folder, "DoorKey_S5", 0), "DoorKey_S5", 0, config, steps, ignore)
     return folder

@@ -12,9 +12,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests import small as by_name
 from tests.agents.test_agents import LEARNER, SMALL, SPECS
 from wakesleep import UserError, store
-from wakesleep.agents.baselines import LearnerAgent, RandomAgent
+from wakesleep.agents.baselines import LearnerAgent
 from wakesleep.agents.wake_sleep import WakeSleepAgent
 from wakesleep.lifetime import life as life_module
 from wakesleep.lifetime.life import Lifetime
@@ -100,8 +101,7 @@ def test_how_far_it_is_stands_on_disk_while_it_lives(tmp_path, monkeypatch):
     def look(part, words):
         told.append((part, words, store.load_json(tmp_path / "progress.json")))
 
-    syllabus = pairwise("DoorKey_S5", "DistShift_R2", seed=1, scale=0.011, episodes=3)
-    Lifetime(RandomAgent(*SPECS), syllabus, 0, tmp_path, {}).run(look)
+    Lifetime(agent_of(), SYLLABUS, 0, tmp_path, {}).run(look)
     for part, words, progress in told:
         assert progress["part"] == pytest.approx(part, abs=1e-4)
         assert progress["words"] == words
@@ -169,16 +169,18 @@ def test_folders_that_do_not_fit(whole, tmp_path):
 def test_lifetimes_as_data(tmp_path):
     spec = LifetimeSpec("baseline", "fast", SYLLABUS, 7)
     assert LifetimeSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
-    small = LifetimeSpec("random", "fast", pairwise("DoorKey_S5", "DistShift_R2", 1, 0.02, 2), 0)
+    small = LifetimeSpec("hidden", "paper", SYLLABUS, 0, by_name.SMALL)
     assert "DoorKey_S5" in run_lifetime(small, tmp_path, report=ignore)
     assert stored_spec(tmp_path) == small
 
 
 def test_killed_for_real_and_resumed(tmp_path):
-    """kill -9 from outside, somewhere in the middle; the end is that of an undisturbed run."""
+    """kill -9 from outside, after the first sleep, in the middle of the second block; the end is that of an
+    undisturbed run."""
+    settings = [f"{name}={value}" for name, value in by_name.SMALL.items()]
     arguments = [
-        "run", "--agent", "baseline", "--preset", "fast", "--tasks", "DistShift_R2", "DoorKey_S5",
-        "--scale", "0.2", "--episodes", "2",
+        "run", "--agent", "hidden", "--preset", "paper", "--set", *settings, "--tasks", "DistShift_R2", "DoorKey_S5",
+        "--scale", "0.2", "--episodes", "3",
     ]  # fmt: skip
     often = "import wakesleep.lifetime.life as life; life.SECONDS_BETWEEN_SAVES = 0.5; "
     program = often + "from wakesleep.cli import main; main()"
@@ -187,10 +189,10 @@ def test_killed_for_real_and_resumed(tmp_path):
     process = subprocess.Popen(
         [*command, *arguments, "--out", tmp_path / "cut"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    log, deadline = tmp_path / "cut" / "worker-default", time.monotonic() + 200
+    log, deadline = tmp_path / "cut" / "worker-default" / "3-train", time.monotonic() + 200
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
-        if sum(file.stat().st_size for file in log.rglob("*.tsv")) > 3000:
+        if sum(file.stat().st_size for file in log.glob("*.tsv")) > 3000:
             os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not (tmp_path / "cut" / "summary.json").exists()

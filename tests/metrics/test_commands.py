@@ -168,6 +168,29 @@ def test_presets_and_syllabi_are_kept_apart(monkeypatch, capsys, lives, tmp_path
     assert shown.out.count("paper: Baseline PPO") == 2
 
 
+def test_which_baseline_others_are_marked_against(monkeypatch, capsys, lives, tmp_path):
+    """The only one of that name, whatever its preset; one of several must be chosen. Tables say which it is."""
+    for seed in range(6):
+        life = pairwise(a=(0.1, 0.9, round(0.5 + seed / 100, 3)), b=(0.2, 0.3, 0.8))
+        write_life(tmp_path / "paper" / f"hidden-{seed}", "hidden", "pairwise", life, preset="paper")
+    runs = (lives / "runs" / "baseline", lives / "runs" / "hidden", tmp_path)
+    (one,) = json.loads(run(monkeypatch, capsys, "compare", *runs, "--json").out)
+    marks = {agent["agent"]: agent["metrics"]["perf_maintenance_mrlep"]["mark"] for agent in one["agents"]}
+    assert marks == {"baseline (fast)": "", "hidden (fast)": "•", "hidden (paper)": ""}
+    assert one["baseline"] == "baseline (fast)"
+    for seed in range(6):
+        life = pairwise(a=(0.1, 0.9, round(0.87 + seed / 100, 3)), b=(0.2, 0.3, 0.8))
+        write_life(tmp_path / "paper" / f"baseline-{seed}", "baseline", "pairwise", life, preset="paper")
+    unmarked = run(monkeypatch, capsys, "compare", *runs, "--markdown")
+    assert "•" not in unmarked.out
+    assert "∘" not in unmarked.out
+    assert 'choose --baseline "baseline (fast)" or --baseline "baseline (paper)"' in unmarked.err
+    chosen = run(monkeypatch, capsys, "compare", *runs, "--baseline", "baseline (paper)", "--markdown").out.splitlines()
+    assert chosen[0] == "**pairwise, baseline: baseline (paper)**"
+    assert chosen[4].startswith("| baseline (paper) |")
+    assert "∘" in next(line for line in chosen if line.startswith("| baseline (fast) |"))
+
+
 def test_options_choose_columns_and_share_ranges(monkeypatch, capsys, lives):
     runs = lives / "runs" / "hidden"
     arguments = ("metrics", runs, "--maintenance", "both", "--transfer", "contrast", "--markdown")

@@ -3,14 +3,9 @@
 import pytest
 
 from tests.report.lives import ORDER, write_life
+from tests.small import SMALL
 from wakesleep.lifetime.spec import LifetimeSpec, run_lifetime
 from wakesleep.syllabus.scenarios import pairwise
-
-SMALL = {  # as in tests/lifetime, so that what is compiled there serves here
-    "sleep.iterations": 20, "model.network.hidden": [32, 16], "model.latent": 8, "model.hidden": 32,
-    "learner.network.hidden": [32, 16], "learner.minibatch_size": 64, "learner.num_envs": 4, "learner.num_steps": 32,
-    "learner.epochs": 1, "buffer_size": 512, "kept_per_sleep": 16, "kept_at_most": 64, "advice_steps": 1000,
-}  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -9,13 +9,13 @@ ORDER = ("DoorKey_S5", "DistShift_R2")
 
 def write_life(
     folder, agent, seed=0, first=(0.0, 0.9, 0.5), second=(0.1, 0.2, 0.8), order=ORDER, until=5, steps=400,
-    scenario="pairwise", **progress,
+    scenario="pairwise", preset="paper", **progress,
 ):  # fmt: skip
     """Returns of the first and the second task in three EBs; `until` so many of its five blocks are written."""
     learning = [{"task": task, "steps": steps, "seed": 1} for task in order]
     syllabus = {"scenario": scenario, "tasks": list(order), "learning": learning, "evaluation_seed": 3, "episodes": 2}
     about = {
-        "agent": agent, "preset": "paper", "changes": {}, "seed": seed, "syllabus": syllabus,
+        "agent": agent, "preset": preset, "changes": {}, "seed": seed, "syllabus": syllabus,
         "settings": {"sleep": {"iterations": 20}}, "versions": {"wakesleep": "0"},
     }  # fmt: skip
     writer = LogWriter(folder, {"scenario_type": "custom", **about})

@@ -47,6 +47,34 @@ def test_the_summary_is_that_of_the_metrics(lives, experts):
     assert own == pytest.approx((0.1 + 0.8) / 2 / 0.95, abs=1e-3)
 
 
+def test_the_papers_rows_are_in_the_data(lives):
+    (summary,) = data_of(lives, paper="minigrid-replay")["summaries"]
+    paper = {row["agent"]: row["paper"] for row in summary["agents"]}
+    assert paper["baseline"]["name"] == "Baseline PPO"
+    assert paper["hidden"]["lifetimes"] == 36
+    assert paper["hidden"]["metrics"]["rr_omega"] == {"mean": 0.6, "spread": 0.06, "mark": ""}
+    assert any("± is 95% confidence interval" in reason for reason in summary["reasons"])
+    (plain,) = data_of(lives)["summaries"]
+    assert not any("paper" in row for row in plain["agents"])
+    for life in lives.iterdir():
+        file = life / "scenario_info.json"
+        file.write_text(file.read_text().replace("pairwise", "mine"))
+    (other,) = data_of(lives, paper="minigrid-replay")["summaries"]
+    assert "the paper's table has no row for these agents in mine" in other["reasons"]
+
+
+def test_agents_of_different_presets_have_different_names(lives):
+    """Those too that have only begun; a baseline that is there in one preset only needs no more than its name."""
+    for seed in range(4):
+        write_life(lives / f"fast-{seed}", "hidden", seed, first=(0.0, 0.9, 0.7 + seed / 100), preset="fast")
+    write_life(lives / "begun", "hidden", 9, until=0, preset="fast")
+    shown = data_of(lives)
+    assert shown["agents"] == ["baseline (paper)", "hidden (fast)", "hidden (paper)"]
+    (summary,) = shown["summaries"]
+    assert summary["baseline"] == "baseline (paper)"
+    assert [row["agent"] for row in summary["agents"]] == ["baseline (paper)", "hidden (fast)", "hidden (paper)"]
+
+
 def test_transfer_is_from_task_to_task(lives):
     baseline = next(one for one in data_of(lives)["transfers"] if one["agent"] == "baseline")
     (back,) = baseline["backward"]
@@ -68,7 +96,7 @@ def test_details_go_round_the_agents(tmp_path):
     assert data_module._chosen([*lives, under_way], 1) == {6}
 
 
-def test_one_bad_life_does_not_hide_the_others(lives, lived):
+def test_one_bad_life_does_not_hide_the_others(lives):
     (file,) = (lives / "hidden-0").rglob("2-test/data-log.tsv")
     file.write_text(file.read_text()[:-20])
     (lives / "hidden-1" / "logger_info.json").unlink()

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import tyro
 
-from wakesleep.cli.load import load_modules
 from wakesleep.errors import UserError
+from wakesleep.jobs import load_modules
 
 
 def experiment(

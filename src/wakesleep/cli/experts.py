@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Column, Table
 
-from wakesleep.cli.load import load_modules
 from wakesleep.errors import UserError
+from wakesleep.jobs import load_modules
 
 if TYPE_CHECKING:
     from wakesleep.wake.experts import Expert

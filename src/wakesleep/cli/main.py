@@ -14,13 +14,13 @@ from rich.table import Column, Table
 from wakesleep import runtime
 from wakesleep.cli.experiment import experiment
 from wakesleep.cli.experts import experts
-from wakesleep.cli.load import load_modules
 from wakesleep.cli.metrics import compare, metrics
 from wakesleep.cli.report import export_logs, report
 from wakesleep.cli.run import resume, run
 from wakesleep.cli.starcraft import starcraft
 from wakesleep.cli.study import study
 from wakesleep.errors import UserError
+from wakesleep.jobs import load_modules
 
 if TYPE_CHECKING:
     from wakesleep.worlds.episode import Player

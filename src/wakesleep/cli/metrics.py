@@ -48,7 +48,7 @@ class Arguments:
     unfinished: Flag = False
     """Count lifetimes that are still under way."""
     baseline: str = "baseline"
-    """The agent that others are compared with."""
+    """The agent that others are compared with; where it is there in several presets, with its preset, as in tables."""
     measure: str = "reward"
     """Which column of the logs."""
     variants: Literal["aware", "agnostic"] = "aware"
@@ -137,7 +137,7 @@ def compare(arguments: Annotated[Compare, tyro.conf.arg(name="")]) -> None:
     """Compare agents: a row for each, with what is significantly better (•) or worse (∘) than the baseline."""
     from wakesleep.metrics.paper import table
     from wakesleep.metrics.runs import same_syllabi
-    from wakesleep.metrics.summary import agent_table, to_json
+    from wakesleep.metrics.summary import agent_table, paper_notes, to_json
 
     columns = arguments.columns()
     paper = table(arguments.paper) if arguments.paper else None
@@ -145,12 +145,10 @@ def compare(arguments: Annotated[Compare, tyro.conf.arg(name="")]) -> None:
     for result, measured in found:
         if not same_syllabi(measured):
             _say([f"the agents ({result.scenario}) did not learn the same tasks in the same orders: mind that"])
-        if result.baseline is None:
-            _say([f"no agent is called {arguments.baseline!r} ({result.scenario}): nothing is marked; see --baseline"])
-        if paper and not any(paper.find(result.scenario, agent.agent.split(" (")[0]) for agent in result.agents):
-            _say([f"{arguments.paper} has no row for these agents in {result.scenario or 'this scenario'}"])
+        if result.why_unmarked:
+            _say([f"{result.scenario or 'lifetimes'}: {result.why_unmarked}"])
     if paper:
-        _say([f"paper: ± is {paper.spread}, {paper.title}", *paper.anomalies])
+        _say(paper_notes([result for result, _ in found], paper))
     tables = [agent_table(result, columns, paper) for result, _ in found]
     _print(arguments, found, tables, [to_json(*pair, paper) for pair in found])
 

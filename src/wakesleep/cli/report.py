@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from wakesleep.cli.load import load_modules
 from wakesleep.errors import UserError
+from wakesleep.jobs import load_modules
 
 if TYPE_CHECKING:
     from wakesleep.report.lives import Life

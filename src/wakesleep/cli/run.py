@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from wakesleep.cli.load import load_modules
 from wakesleep.errors import UserError
+from wakesleep.jobs import load_modules
 
 if TYPE_CHECKING:
     from wakesleep.syllabus.syllabus import Syllabus

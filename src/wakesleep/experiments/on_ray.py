@@ -5,10 +5,8 @@ has saved the life. If it dies, another one gets what came home and goes on from
 whoever started the experiment: workers tell it how far they are, and hear from it when to stop.
 """
 
-import importlib
 import logging
 import os
-import sys
 import tempfile
 import warnings
 from collections import deque
@@ -21,7 +19,7 @@ from typing import Any, NamedTuple
 from wakesleep import logs, runtime, store
 from wakesleep.errors import UserError
 from wakesleep.experiments.grid import Planned
-from wakesleep.jobs import Stopped, View, WorkerDied, default_workers, explained, is_crash
+from wakesleep.jobs import Stopped, View, WorkerDied, default_workers, explained, is_crash, load_modules
 from wakesleep.lifetime.life import versions
 from wakesleep.lifetime.spec import LifetimeSpec
 
@@ -179,9 +177,7 @@ def _live(
     import ray
 
     runtime.set_up()
-    sys.path.insert(0, "")
-    for module in load:
-        importlib.import_module(module)
+    load_modules(load)
     if other := [f"{key} {value}" for key, value in versions().items() if expected[key] != value]:
         raise UserError(f"a machine of the cluster has {other[0]}: install the same versions everywhere")
     with tempfile.TemporaryDirectory(prefix="wakesleep-") as scratch:

@@ -37,6 +37,9 @@ class Run:
     name: str
     """What it is called in the folder that was named."""
     agent: str
+    """What it is called in tables: its name, with its preset where lifetimes of several presets are shown."""
+    plain: str
+    """Its name without the preset."""
     preset: str
     """Empty where the run does not say."""
     scenario: str
@@ -95,7 +98,15 @@ def find_runs(
     if not runs:
         why = notes[0] if notes else "only single-task experts"
         raise UserError(f"{', '.join(map(str, folders))} holds no finished lifetime: {why}")
-    return _named(runs), notes
+    called = names_with_presets([(run.plain, run.preset) for run in runs])
+    return [replace(run, agent=agent) for run, agent in zip(runs, called, strict=True)], notes
+
+
+def names_with_presets(agents: Sequence[tuple[str, str]]) -> list[str]:
+    """What agents (name and preset) are called: by their names, and where presets differ, all with their presets."""
+    if len({preset for _, preset in agents}) < 2:
+        return [name for name, _ in agents]
+    return [f"{name} ({preset})" if preset else name for name, preset in agents]
 
 
 def by_scenario(runs: Iterable[Run], grouped: bool = False) -> dict[str, list[Run]]:
@@ -157,13 +168,6 @@ def _run(folder: Path, name: str, info: dict[str, Any], finished: bool, measure_
     scenario = syllabus.get("scenario") if isinstance(syllabus, dict) else info.get("scenario_type")
     agent, seed = info.get("label") or info.get("agent") or folder.resolve().parent.name, info.get("seed")
     return Run(
-        folder, name, str(agent), str(info.get("preset", "")), str(scenario or ""),
+        folder, name, str(agent), str(agent), str(info.get("preset", "")), str(scenario or ""),
         seed if isinstance(seed, int) else None, finished, read_log(folder, measure_name),
     )  # fmt: skip
-
-
-def _named(runs: list[Run]) -> list[Run]:
-    """Agents of different presets have different names."""
-    if len({run.preset for run in runs}) < 2:
-        return runs
-    return [replace(run, agent=f"{run.agent} ({run.preset})" if run.preset else run.agent) for run in runs]

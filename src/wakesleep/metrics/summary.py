@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from wakesleep.metrics.lifetime import LifetimeMetrics
 from wakesleep.metrics.names import METRICS
-from wakesleep.metrics.paper import PaperTable
+from wakesleep.metrics.paper import PaperRow, PaperTable
 from wakesleep.metrics.runs import Budget, Measured
 from wakesleep.metrics.statistics import Comparison, Summary, compare, summarise
 from wakesleep.metrics.tables import Entry, Number, Table
@@ -18,6 +18,8 @@ class AgentResult(NamedTuple):
     """One agent over all its lifetimes of a scenario."""
 
     agent: str
+    plain: str
+    """Its name without the preset."""
     lifetimes: int
     summaries: dict[str, Summary | None]
     marks: dict[str, str]
@@ -32,24 +34,38 @@ class ScenarioResult(NamedTuple):
     scenario: str
     agents: list[AgentResult]
     baseline: str | None
+    """The agent that the others are compared with, as it is called here."""
+    why_unmarked: str
+    """Why there is no baseline, if there is none."""
     comparisons: dict[str, Comparison | None]
     """Of each metric."""
 
 
 def scenario_result(scenario: str, measured: Sequence[Measured], baseline: str | None) -> ScenarioResult:
-    """Average and compare the lifetimes of one scenario."""
-    agents = list(dict.fromkeys(one.run.agent for one in measured))
-    if baseline in agents:
-        agents.sort(key=lambda agent: agent != baseline)
+    """Average and compare the lifetimes of one scenario. The baseline can be named with or without its preset."""
+    plain = {one.run.agent: one.run.plain for one in measured}
+    baseline, why_unmarked = _find_baseline(plain, baseline)
+    agents = sorted(plain, key=lambda agent: agent != baseline)
     numbers = {name: {agent: _numbers(measured, agent, name) for agent in agents} for name in METRICS}
-    comparisons = {name: compare(groups, baseline) if baseline in agents else None for name, groups in numbers.items()}
+    comparisons = {name: compare(groups, baseline) if baseline else None for name, groups in numbers.items()}
     results = []
     for agent in agents:
         budgets = [one.run.budget for one in measured if one.run.agent == agent]
         summaries = {name: summarise(groups[agent]) for name, groups in numbers.items()}
         marks = {name: found.marks.get(agent, "") if found else "" for name, found in comparisons.items()}
-        results.append(AgentResult(agent, len(budgets), summaries, marks, _mean_budget(budgets)))
-    return ScenarioResult(scenario, results, baseline if baseline in agents else None, comparisons)
+        results.append(AgentResult(agent, plain[agent], len(budgets), summaries, marks, _mean_budget(budgets)))
+    return ScenarioResult(scenario, results, baseline, why_unmarked, comparisons)
+
+
+def _find_baseline(plain: dict[str, str], wanted: str | None) -> tuple[str | None, str]:
+    """The agent that is called so, or the only one with that name in any preset; else why there is none."""
+    found = [wanted] if wanted in plain else [agent for agent, name in plain.items() if name == wanted]
+    if wanted is not None and len(found) == 1:
+        return found[0], ""
+    if not found:
+        return None, f"no agent is called {wanted!r}: nothing is marked; name another with --baseline"
+    choices = " or ".join(f'--baseline "{agent}"' for agent in found)
+    return None, f"there is {wanted!r} in several presets: nothing is marked; choose {choices}"
 
 
 def lifetime_table(result: ScenarioResult, measured: Sequence[Measured], columns: Sequence[str]) -> Table:
@@ -60,7 +76,7 @@ def lifetime_table(result: ScenarioResult, measured: Sequence[Measured], columns
     for agent in result.agents:
         count = f"mean of {agent.lifetimes}"
         rows.append((agent.agent, count, *(_mean(agent.summaries[name], agent.lifetimes) for name in columns)))
-    return _table(result, ("agent", "lifetime"), columns, (), rows)
+    return _table(result.scenario or "lifetimes", ("agent", "lifetime"), columns, (), rows)
 
 
 def agent_table(result: ScenarioResult, columns: Sequence[str], paper: PaperTable | None = None) -> Table:
@@ -69,11 +85,22 @@ def agent_table(result: ScenarioResult, columns: Sequence[str], paper: PaperTabl
     for agent in result.agents:
         cells = [_mean(agent.summaries[name], agent.lifetimes, agent.marks[name]) for name in columns]
         rows.append((agent.agent, str(agent.lifetimes), *cells, *_budget_words(agent.budget)))
-        row = paper.find(result.scenario, agent.agent.split(" (")[0]) if paper else None
+        row = paper.find(result.scenario, agent.plain) if paper else None
         if paper and row:
             theirs: list[Entry] = [Number(*row.cells[name]) if name in row.cells else ABSENT for name in columns]
             rows.append((f"paper: {row.name}", str(paper.lifetimes or "?"), *theirs, "", "", ""))
-    return _table(result, ("agent", "n"), columns, ("steps", "parameters", "replay"), rows)
+    title = (result.scenario or "lifetimes") + (f", baseline: {result.baseline}" if result.baseline else "")
+    return _table(title, ("agent", "n"), columns, ("steps", "parameters", "replay"), rows)
+
+
+def paper_notes(results: Sequence[ScenarioResult], paper: PaperTable) -> list[str]:
+    """What the paper's numbers mean, what is odd about them, and where it has none."""
+    return [
+        *(f"the paper's table has no row for these agents in {result.scenario or 'this scenario'}" for result in results
+          if not any(paper.find(result.scenario, agent.plain) for agent in result.agents)),
+        f"paper: ± is {paper.spread}, {paper.title}",
+        *paper.anomalies,
+    ]  # fmt: skip
 
 
 def reasons(measured: Sequence[Measured], columns: Sequence[str]) -> list[str]:
@@ -93,7 +120,7 @@ def to_json(result: ScenarioResult, measured: Sequence[Measured], paper: PaperTa
     """All that is known."""
     agents = []
     for agent in result.agents:
-        row = paper.find(result.scenario, agent.agent.split(" (")[0]) if paper else None
+        row = paper.find(result.scenario, agent.plain) if paper else None
         agents.append(
             {
                 "agent": agent.agent,
@@ -103,7 +130,7 @@ def to_json(result: ScenarioResult, measured: Sequence[Measured], paper: PaperTa
                     name: None if found is None else _summary_json(found, result.comparisons[name], agent, name)
                     for name, found in agent.summaries.items()
                 },
-                **({"paper": {name: cell._asdict() for name, cell in row.cells.items()}} if row else {}),
+                **({"paper": _paper_json(row, paper)} if paper and row else {}),
             }
         )
     return {
@@ -177,6 +204,11 @@ def _details(metrics: LifetimeMetrics) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _paper_json(row: PaperRow, paper: PaperTable) -> dict[str, Any]:
+    cells = {name: cell._asdict() for name, cell in row.cells.items()}
+    return {"name": row.name, "lifetimes": paper.lifetimes, "metrics": cells}
+
+
 def _summary_json(found: Summary, comparison: Comparison | None, agent: AgentResult, name: str) -> dict[str, Any]:
     about: dict[str, Any] = {**found._asdict(), "mark": agent.marks[name]}
     if comparison:
@@ -214,14 +246,13 @@ def _mean(found: Summary | None, lifetimes: int, mark: str = "") -> Entry:
     """A mean; if some lifetimes do not have the metric, how many do."""
     if found is None:
         return ABSENT
-    number = Number(found.mean, found.half_width, mark)
-    return number if found.lifetimes == lifetimes else f"{number} (of {found.lifetimes})"
+    return Number(found.mean, found.half_width, mark, "" if found.lifetimes == lifetimes else f"of {found.lifetimes}")
 
 
 def _table(
-    result: ScenarioResult, before: tuple[str, ...], columns: Sequence[str], after: tuple[str, ...],
+    title: str, before: tuple[str, ...], columns: Sequence[str], after: tuple[str, ...],
     rows: list[tuple[Entry, ...]],
 ) -> Table:  # fmt: skip
     header = (*before, *(METRICS[name].title for name in columns), *after)
     latex = (*before, *(METRICS[name].latex for name in columns), *after)
-    return Table(result.scenario or "lifetimes", header, tuple(rows), latex)
+    return Table(title, header, tuple(rows), latex)

@@ -8,7 +8,10 @@ from typing import NamedTuple
 from wakesleep.metrics.paper import BETTER, WORSE
 
 _LATEX_MARKS = {BETTER: r" $\bullet$", WORSE: r" $\circ$", "": ""}
-_LATEX_SPECIAL = str.maketrans({"_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#"})
+_LATEX_SPECIAL = str.maketrans(
+    {name: rf"\{name}" for name in "_%&#${}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
 
 
 class Number(NamedTuple):
@@ -17,16 +20,22 @@ class Number(NamedTuple):
     value: float
     spread: float | None = None
     mark: str = ""
+    note: str = ""
+    """What else there is to say, in brackets."""
 
     def __str__(self) -> str:
         spread = "" if self.spread is None else f" ± {self.spread:.2f}"
-        return f"{self.value:.2f}{spread}{' ' + self.mark if self.mark else ''}"
+        return f"{self.value:.2f}{spread}{' ' + self.mark if self.mark else ''}{self._note}"
+
+    @property
+    def _note(self) -> str:
+        return f" ({self.note})" if self.note else ""
 
     @property
     def latex(self) -> str:
         """As in the paper."""
         spread = "" if self.spread is None else rf" ($\pm {self.spread:.2f}$)"
-        return f"${self.value:.2f}${spread}{_LATEX_MARKS[self.mark]}"
+        return f"${self.value:.2f}${spread}{_LATEX_MARKS[self.mark]}{self._note}"
 
 
 Entry = Number | str

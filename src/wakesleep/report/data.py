@@ -17,8 +17,8 @@ from wakesleep.metrics.experts import Experts, read_experts
 from wakesleep.metrics.names import METRICS, PAPER
 from wakesleep.metrics.paper import PaperTable, table
 from wakesleep.metrics.prepare import Options
-from wakesleep.metrics.runs import Measured, Run, by_scenario, measure_runs
-from wakesleep.metrics.summary import reasons, scenario_result, to_json
+from wakesleep.metrics.runs import Measured, Run, by_scenario, measure_runs, names_with_presets
+from wakesleep.metrics.summary import paper_notes, reasons, scenario_result, to_json
 from wakesleep.metrics.value import mean_of
 from wakesleep.report.curves import groups, points_per_block
 from wakesleep.report.episodes import action_names, episodes
@@ -142,7 +142,9 @@ class Reporter:
             del about["lifetimes"]
             for agent in about["agents"]:
                 agent["metrics"] = {name: agent["metrics"][name] for name in PAPER}
-            summaries.append({**about, "reasons": reasons(measured, PAPER)})
+            notes = paper_notes([result], self.paper) if self.paper else []
+            why = [result.why_unmarked] if result.why_unmarked else []
+            summaries.append({**about, "reasons": [*why, *reasons(measured, PAPER), *notes]})
         return summaries, by_number
 
 
@@ -158,14 +160,13 @@ def _chosen(lives: Sequence[Life], count: int) -> set[int]:
 
 
 def _named(lives: list[Life]) -> list[Life]:
-    """Agents of different presets have different names."""
-    if len({life.run.preset for life in lives if life.run}) < 2:
-        return lives
+    """Agents of different presets have different names, as in `wakesleep compare`."""
+    called = names_with_presets([(life.agent, life.preset) for life in lives])
     return [
-        replace(life, run=replace(life.run, agent=f"{life.run.agent} ({life.run.preset})"))
-        if life.run and life.run.preset
-        else life
-        for life in lives
+        replace(life, run=replace(life.run, agent=agent))
+        if life.run
+        else replace(life, config={**life.config, "label": agent})
+        for life, agent in zip(lives, called, strict=True)
     ]
 
 

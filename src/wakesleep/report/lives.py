@@ -42,6 +42,11 @@ class Life:
         return self.run.agent if self.run else str(self.config.get("label") or self.config.get("agent", "?"))
 
     @property
+    def preset(self) -> str:
+        """Of its settings; empty where nobody says."""
+        return self.run.preset if self.run else str(self.config.get("preset", ""))
+
+    @property
     def syllabus(self) -> dict[str, Any]:
         """As config.json has it; may be empty."""
         return _mapping(self.config.get("syllabus"))

@@ -5,7 +5,7 @@ Each iteration takes a batch of wake pairs (ER), a batch that the model as it wa
 the second sleep: before it there is nothing to remember. All three go through the network as one batch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import equinox as eqx
 import jax
@@ -73,8 +73,8 @@ def consolidate(
     generative = config.generative and not first
     if not (config.experience or random or generative):
         return model, Curves(None, None, None)
-    count = jnp.int32(max(replay.filled, 1))
-    return _consolidate(model, buffer, replay.pairs, count, key, config, random, generative)
+    used = replace(config, random=random, generative=generative)  # what is not used makes no other program
+    return _consolidate(model, buffer, replay.pairs, jnp.int32(max(replay.filled, 1)), key, used)
 
 
 @eqx.filter_jit
@@ -85,8 +85,6 @@ def _consolidate(
     kept_count: Int[Array, ""],
     key: Key[Array, ""],
     config: SleepConfig,
-    random: bool,
-    generative: bool,
 ) -> tuple[SleepModel, Curves]:
     before, size = model, config.batch_size
     optimiser = clipped_adam(config.learning_rate, config.max_grad_norm)
@@ -95,16 +93,16 @@ def _consolidate(
     def draw(key: Key[Array, ""], size: int) -> tuple[Pairs, Dream]:
         """So many rows of every kind of replay that is used: experience, then random replay; and dreams."""
         keys = jax.random.split(key, 3)
-        chosen = jax.random.randint(keys[1], (size * random,), 0, kept_count)
+        chosen = jax.random.randint(keys[1], (size * config.random,), 0, kept_count)
         dream = before.dream(keys[2], size, config.loops)
-        dream = jax.tree.map(lambda leaf: leaf[: size * generative], dream)
+        dream = jax.tree.map(lambda leaf: leaf[: size * config.generative], dream)
         return buffer.draw(keys[0], size * config.experience) + kept[chosen], dream
 
     def loss(arrays: SleepModel, key: Key[Array, ""]) -> tuple[Float[Array, ""], Curves]:
         draw_key, loss_key = jax.random.split(key)
         rows = eqx.combine(arrays, static).loss(*draw(draw_key, size), loss_key)
         kinds = jax.tree.map(lambda leaf: jnp.mean(leaf.reshape(-1, size), axis=-1), rows)
-        each, used = (Losses(*terms) for terms in zip(*kinds, strict=True)), (config.experience, random, generative)
+        each, used = map(Losses._make, zip(*kinds, strict=True)), (config.experience, config.random, config.generative)
         experience, remembered, dreamed = (next(each) if there else None for there in used)
         return jnp.sum(config.weights.total(kinds)), Curves(experience, dreamed, remembered)
 

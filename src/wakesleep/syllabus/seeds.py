@@ -4,12 +4,15 @@ A generator made of the syllabus seed gives first the evaluation seed, then (whe
 permutation, then one seed per learning block. A generator made of the evaluation seed gives every task its own.
 """
 
+import equinox as eqx
 import jax
 import numpy as np
 
 from wakesleep.worlds.batch import Starts, draw_starts
 from wakesleep.worlds.host import AnyWorld, HostRecipe, Seeds
 from wakesleep.worlds.minigrid import farama
+from wakesleep.worlds.minigrid.engine import State
+from wakesleep.worlds.minigrid.observe import observe
 from wakesleep.worlds.minigrid.tasks import TASKS, MinigridWorld
 from wakesleep.worlds.world import HostWorld
 
@@ -46,9 +49,14 @@ def evaluation_starts(task: str, world: AnyWorld, seed: int, episodes: int) -> S
         return Seeds.of(seed, episodes)
     if not (isinstance(world, MinigridWorld) and task in TASKS):
         return draw_starts(world, key_of(seed), episodes)
-    env, starts = farama.make_env(task), []
+    env, layouts = farama.make_env(task), []
     for episode in range(episodes):
         env.reset(seed=seed if episode == 0 else None)
-        state, timestep = world.begin(farama.layout_of(env))
-        starts.append(Starts(state, timestep.observation))
-    return jax.tree.map(lambda *leaves: jax.numpy.stack(leaves), *starts)
+        layouts.append(farama.layout_of(env))
+    states = jax.tree.map(lambda *leaves: jax.numpy.asarray(np.stack(leaves)), *layouts)
+    return Starts(states, _first_views(world, states))
+
+
+@eqx.filter_jit
+def _first_views(world: MinigridWorld, states: State) -> jax.Array:
+    return jax.vmap(observe, in_axes=(0, None))(states, world.rules.see_through_walls)

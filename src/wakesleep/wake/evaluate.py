@@ -77,11 +77,4 @@ def evaluate(
     start_key, play_key = jax.random.split(key)
     if isinstance(world, HostRecipe | HostWorld):
         return play_out(world, policy, Seeds.of(seed_of(start_key), episodes), play_key, greedy)
-    return _evaluate(world, policy, start_key, play_key, episodes, greedy)
-
-
-@eqx.filter_jit
-def _evaluate(
-    world: World, policy: Actor, start_key: Key[Array, ""], play_key: Key[Array, ""], episodes: int, greedy: bool
-) -> Episodes:
     return play_out(world, policy, draw_starts(world, start_key, episodes), play_key, greedy)

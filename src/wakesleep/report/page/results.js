@@ -28,25 +28,29 @@ function summaryTable(data, view, one, names) {
     const size = bytes === null ? "–" : `${number(bytes / 1e6)} MB`;
     rows.push([agent.agent, count(agent.lifetimes), ...cells, count(steps), count(parameters), size]);
     if (agent.paper) {
-      const theirs = names.map((name) => agent.paper[name] ? `${spread(agent.paper[name].mean, agent.paper[name].spread)} ${agent.paper[name].mark}` : "–");
-      rows.push([`the paper's ${agent.agent}`, "", ...theirs, "", "", ""]);
+      const theirs = names.map((name) => paperCell(agent.paper.metrics[name]));
+      rows.push([`${PAPER}${agent.paper.name}`, count(agent.paper.lifetimes), ...theirs, "", "", ""]);
     }
   }
   const node = table(`${one.scenario || "lifetimes"}${one.baseline ? `, baseline: ${one.baseline}` : ", no baseline: nothing is marked"}`,
     ["agent", "lifetimes", ...heads, "steps", "parameters", "replay"], rows);
-  node.querySelectorAll("tbody tr").forEach((row) => row.firstChild.textContent.startsWith("the paper's") && row.classList.add("paper"));
+  node.querySelectorAll("tbody tr").forEach((row) => row.firstChild.textContent.startsWith(PAPER) && row.classList.add("paper"));
   return node;
 }
 
 const spread = (mean, half) => number(mean) + (half === null || half === undefined ? "" : ` ± ${number(half)}`);
 const MARK_NAMES = { "•": "better than the baseline", "∘": "worse than the baseline" };
 
+const PAPER = "paper: ";
+const markOf = (found) => found.mark && el("span", { class: "mark", role: "img", "aria-label": MARK_NAMES[found.mark] }, ` ${found.mark}`);
+
 function metricCell(found, lifetimes) {
   if (!found) return "–";
   const half = found.interval ? (found.interval[1] - found.interval[0]) / 2 : null;
-  return el("span", {}, spread(found.mean, half), found.lifetimes === lifetimes ? "" : ` (of ${found.lifetimes})`,
-    found.mark && el("span", { class: "mark", role: "img", "aria-label": MARK_NAMES[found.mark] }, ` ${found.mark}`));
+  return el("span", {}, spread(found.mean, half), found.lifetimes === lifetimes ? "" : ` (of ${found.lifetimes})`, markOf(found));
 }
+
+const paperCell = (found) => (found ? el("span", {}, spread(found.mean, found.spread), markOf(found)) : "–");
 
 function statisticsTable(data, view, one, names) {
   const pair = (interval) => interval ? `${number(interval[0])} to ${number(interval[1])}` : "–";

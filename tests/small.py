@@ -1,0 +1,7 @@
+"""Settings of a small wake-sleep agent by name: those of tests/agents, so that one compiled program serves all."""
+
+SMALL = {
+    "sleep.iterations": 20, "model.network.hidden": [32, 16], "model.latent": 8, "model.hidden": 32,
+    "learner.network.hidden": [32, 16], "learner.minibatch_size": 64, "learner.num_envs": 4, "learner.num_steps": 32,
+    "learner.epochs": 1, "buffer_size": 512, "kept_per_sleep": 16, "kept_at_most": 64, "advice_steps": 1000,
+}  # fmt: skip
