@@ -52,7 +52,7 @@ class Progress(NamedTuple):
 
     reward: Float[AnyArray, "iterations time envs"]
     ended: Bool[AnyArray, "iterations time envs"]
-    valid: Bool[AnyArray, "iterations time envs"] | None
+    valid: Bool[AnyArray, "iterations time envs"]
     """Where a transition took place: an environment outside JAX may have been resetting itself."""
     done: Bool[AnyArray, "iterations"]
     """Which iterations took place: a chunk may be asked to stop early."""
@@ -129,7 +129,8 @@ def _train(
             now = advice and advice.later(number * learner.num_steps * learner.num_envs)
             life, rollout = collect(world, learner.policy(state), life, act_key, learner.num_steps, now)
             state, terms = learner.learn(state, rollout, learn_key)
-            return (state, life), Progress(rollout.reward, rollout.ended, None, jnp.bool_(True), terms)
+            valid: Any = None  # all are: `train` says so
+            return (state, life), Progress(rollout.reward, rollout.ended, valid, jnp.bool_(True), terms)
 
         def rest() -> tuple[tuple[Any, Life], Progress]:
             _, nothing = jax.eval_shape(go)
