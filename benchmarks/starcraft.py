@@ -52,8 +52,8 @@ PUBLISHED = {
     ("DefeatRoaches_two", "focus-fire"): "",
     ("DefeatZerglingsAndBanelings_two", "random"): "",
     ("DefeatZerglingsAndBanelings_two", "attack-move"): "",
-    ("DefeatZerglingsAndBanelings_two, both dead", "random"): "",
-    ("DefeatZerglingsAndBanelings_two, both dead", "attack-move"): "",
+    ("DefeatZerglingsAndBanelings_two, by group", "random"): "",
+    ("DefeatZerglingsAndBanelings_two, by group", "attack-move"): "",
 }
 """Mean / greatest return of the real game by task and player, where there is one."""
 
@@ -84,7 +84,7 @@ def pysc2_random(state: State, observation: Masked, key: jax.Array) -> jax.Array
 def task_of(name: str) -> StarcraftTask:
     """A task, or the other reading of one."""
     known, _, other = name.partition(", ")
-    return dataclasses.replace(TASKS[known], by_group=False) if other else TASKS[known]
+    return dataclasses.replace(TASKS[known], by_group=True) if other else TASKS[known]
 
 
 @app.command
