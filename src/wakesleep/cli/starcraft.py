@@ -21,7 +21,7 @@ class Maps:
     out: Path
     """Folder to write to; StarCraftII/Maps/mini_games is a good place for these, too."""
     returns: Literal["both", "either"] = "both"
-    """When enemies return in the two groups of Zerglings and Banelings: when both groups are dead, or each by itself."""
+    """When enemies return in the two groups of Zerglings and Banelings: when both are dead, or each by itself."""
 
     def run(self) -> None:
         """Do it."""

@@ -1,6 +1,7 @@
 """FullyConv (Vinyals et al. 2017) as the paper split it: for observations that are layers of a map, and actions on it.
 
     layers -> embedding -> conv 16, 5x5 -> conv 32, 3x3 -> conv 32 with stride: the features, 32 x 16 x 16 = 8192
+    (or, `patches`: the first convolution has the stride, the others see farther and cost less)
     features -> 256 -> value, function and plain arguments;  features -> 1x1 conv -> each argument that is a place
 
 Policy and value share all but their last layer. With `normalise`, a LayerNorm holds the features in one range, which
@@ -93,7 +94,7 @@ class ConvExtractor(eqx.Module):
     @property
     def grid(self) -> int:
         """Height and width of the features."""
-        return self.encoder.spec.shape[0] // self.convolutions[-1].stride
+        return self.encoder.spec.shape[0] // int(np.prod([convolution.stride for convolution in self.convolutions]))
 
     def __call__(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
         """Features, any leading axes."""
@@ -121,8 +122,12 @@ class MapHead(eqx.Module):
 
     def __call__(self, features: Float[Array, "*batch features"]) -> Logits:
         """The parts of the action one after the other."""
+        return self.logits(features, self.summary(features))
+
+    def logits(self, features: Float[Array, "*batch features"], summary: Float[Array, "*batch hidden"]) -> Logits:
+        """The same where the summary is there already."""
         plain_sizes = [size for size, place in zip(self.sizes, self.is_place, strict=True) if not place]
-        plain = iter(jnp.split(self.plain(self.summary(features)), np.cumsum(plain_sizes)[:-1], axis=-1))
+        plain = iter(jnp.split(self.plain(summary), np.cumsum(plain_sizes)[:-1], axis=-1))
         cells = features.reshape(*features.shape[:-1], -1, self.places.weight.shape[0])
         places = iter(jnp.moveaxis(self.places(cells), -1, 0))
         return jnp.concatenate([next(places if place else plain) for place in self.is_place], axis=-1)
@@ -140,9 +145,14 @@ class SharedActorCritic(eqx.Module):
 
     def value(self, observation: object) -> Float[Array, "*batch"]:
         """Expected return, any leading axes."""
-        head = self.policy.head
+        return self.both(observation)[1]
+
+    def both(self, observation: object) -> tuple[Logits, Float[Array, "*batch"]]:
+        """Logits over actions and expected return, any leading axes."""
+        features, head = self.policy.features(observation), self.policy.head
         assert isinstance(head, MapHead)
-        return self.value_head(head.summary(self.policy.features(observation)))[..., 0]
+        summary = head.summary(features)
+        return head.logits(features, summary), self.value_head(summary)[..., 0]
 
 
 @dataclass(frozen=True)
@@ -158,6 +168,9 @@ class FullyConv:
     hidden: int = 256
     normalise: bool = False
     """Whether features are standardised (LayerNorm without parameters)."""
+    patches: bool = False
+    """Whether the first convolution reads patches of the map, one for each cell of the grid, instead of going over
+    every pixel, and the other two go over the grid: several times cheaper."""
 
     def make(self, observation: ObservationSpec, action: ActionSpec, key: Key[Array, ""]) -> SharedActorCritic:
         """Fresh networks; heads start near zero."""
@@ -171,10 +184,11 @@ class FullyConv:
         )
         inputs = observation.shape[-1] - len(categories) + sum(widths)
         one, two, three = self.channels
+        first, last = ((stride, stride), (3, 1)) if self.patches else ((5, 1), (2 * stride - 1, stride))
         convolutions = (
-            Conv(inputs, one, 5, 1, next(keys)),
+            Conv(inputs, one, *first, next(keys)),
             Conv(one, two, 3, 1, next(keys)),
-            Conv(two, three, 2 * stride - 1, stride, next(keys)),
+            Conv(two, three, *last, next(keys)),
         )
         is_place = tuple(name in self.places for name, _ in action.parts)
         plain = sum(size for size, place in zip(action.sizes, is_place, strict=True) if not place)

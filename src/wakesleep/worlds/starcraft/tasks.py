@@ -136,9 +136,7 @@ class StarcraftTask:
         """The best mean return is not known."""
         return None
 
-    def world(
-        self, screen: int | None = None, *, compact: bool = True, marine_slots: int = MARINES
-    ) -> StarcraftWorld:
+    def world(self, screen: int | None = None, *, compact: bool = True, marine_slots: int = MARINES) -> StarcraftWorld:
         """The task as a world. Agents that dream observations need `compact` unit types: they spell them all out."""
         screen = self.screen if screen is None else screen
         interface.check_screen(screen)
