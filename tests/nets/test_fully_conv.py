@@ -1,5 +1,6 @@
 """FullyConv: the paper's sizes, what its parts see, that it learns, and what it refuses."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -47,6 +48,19 @@ def test_patches_are_a_convolution_and_make_as_many_features():
     layout = ("NHWC", "HWIO", "NHWC")
     plain = jax.lax.conv_general_dilated(images, first.weight, (4, 4), "VALID", dimension_numbers=layout) + first.bias
     np.testing.assert_allclose(first(images), plain, atol=1e-4)
+
+
+def test_patches_of_few_categories_are_embedded_and_read_in_one():
+    """The same features as by embedding first, also where categories and amounts take turns."""
+    layers = ObservationSpec.of((32, 32, 4), np.uint8, 0, 9, scale=np.array([5, 9, 1, 9]))
+    config = FullyConv((0, 2), STARCRAFT.places, channels=(8, 8, 4), hidden=16, patches=True)
+    extractor = config.make(layers, ACTION, jax.random.key(0)).policy.extractor
+    extractor = eqx.tree_at(lambda it: it.embeddings[0].bias, extractor, jnp.array([0.3, -1.0, 2.0]))
+    view = np.random.default_rng(0).integers(0, [6, 10, 2, 10], (3, 32, 32, 4)).astype(np.uint8)
+    inputs = extractor.encoder(jnp.asarray(view))
+    step_by_step = extractor.convolutions[0](extractor._embedded(inputs))
+    np.testing.assert_allclose(extractor._patches(inputs), step_by_step, atol=1e-4)
+    assert extractor._reads_patches
 
 
 def test_policy_and_value_at_once():

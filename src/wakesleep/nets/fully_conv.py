@@ -98,17 +98,45 @@ class ConvExtractor(eqx.Module):
 
     def __call__(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
         """Features, any leading axes."""
-        batch, layers = inputs.shape[:-1], self.encoder.split(inputs.reshape(-1, inputs.shape[-1]))
-        by_kind = [
-            [layer for layer, count in zip(layers, self.encoder.categories, strict=True) if bool(count) == categorical]
-            for categorical in (False, True)
-        ]
-        embedded = [_embed(*pair) for pair in zip(self.embeddings, by_kind[True], strict=True)]
-        image = jnp.concatenate([*by_kind[False], *embedded], axis=-1)
-        for convolution in self.convolutions:
-            image = jax.nn.relu(convolution(image))
-        features = image.reshape(*batch, -1)
+        batch, flat = inputs.shape[:-1], inputs.reshape(-1, inputs.shape[-1])
+        image = self._patches(flat) if self._reads_patches else self.convolutions[0](self._embedded(flat))
+        for convolution in self.convolutions[1:]:
+            image = convolution(jax.nn.relu(image))
+        features = jax.nn.relu(image).reshape(*batch, -1)
         return jax.nn.standardize(features, epsilon=1e-5) if self.normalise else features
+
+    def _embedded(self, flat: Float[Array, "batch inputs"]) -> Float[Array, "batch height width channels"]:
+        """The image that the first convolution goes over."""
+        layers, categories = self.encoder.split(flat), self.encoder.categories
+        amounts = [layer for layer, count in zip(layers, categories, strict=True) if not count]
+        named = [layer for layer, count in zip(layers, categories, strict=True) if count]
+        embedded = [_embed(*pair) for pair in zip(self.embeddings, named, strict=True)]
+        return jnp.concatenate([*amounts, *embedded], axis=-1)
+
+    @property
+    def _reads_patches(self) -> bool:
+        """Whether the first convolution reads patches side by side, and all categories are spelled out."""
+        first = self.convolutions[0]
+        spelled_out = max(self.encoder.categories) <= MOST_SPELLED_OUT
+        return first.weight.shape[0] == first.stride and spelled_out
+
+    def _patches(self, flat: Float[Array, "batch inputs"]) -> Float[Array, "batch grid grid channels"]:
+        """Embedding and first convolution as one matrix product: both are linear, and small when multiplied first."""
+        first, categories = self.convolutions[0], self.encoder.categories
+        amounts = categories.count(0)  # `_embedded` puts these first, one channel each, then the embeddings
+        widths = [1] * amounts + [embedding.weight.shape[1] for embedding in self.embeddings]
+        parts = jnp.split(first.weight, np.cumsum(widths)[:-1], axis=2)
+        of_amounts, of_named = iter(parts[:amounts]), zip(self.embeddings, parts[amounts:], strict=True)
+        weights, bias = [], first.bias
+        for count in categories:
+            if not count:
+                weights.append(next(of_amounts))
+                continue
+            embedding, part = next(of_named)
+            weights.append(jnp.einsum("ce,hweo->hwco", embedding.weight, part))
+            bias = bias + jnp.einsum("e,hweo->o", embedding.bias, part)
+        folded = eqx.tree_at(lambda conv: (conv.weight, conv.bias), first, (jnp.concatenate(weights, axis=2), bias))
+        return folded(flat.reshape(-1, *self.encoder.image))
 
 
 class MapHead(eqx.Module):

@@ -15,7 +15,7 @@ from wakesleep.worlds.world import ActionSpec, ObservationSpec
 Config = PPOConfig | VTraceConfig
 
 _MAP = FullyConv(CATEGORICAL, PLACES, normalise=True)
-_SMALL_MAP = replace(_MAP, channels=(16, 16, 8), hidden=128, patches=True)
+_SMALL_MAP = replace(_MAP, channels=(16, 8, 8), hidden=128, patches=True)
 
 PRESETS: dict[str, dict[str, Config]] = {
     "minigrid": {"paper": PAPER, "fast": FAST, "vtrace": VTraceConfig()},
