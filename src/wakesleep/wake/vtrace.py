@@ -89,7 +89,7 @@ class VTrace(ActorCriticLearner):
         )
         policy_loss = -jnp.sum(weight * log_prob * advantage)
         value_loss = jnp.sum(weight * jnp.square(value - targets))
-        entropy = jnp.sum(weight * actions.entropy(spec, logits, mask))
+        entropy = jnp.sum(weight * actions.spread(spec, logits, mask))
         total = policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy
         return total, {"policy": policy_loss, "value": value_loss, "entropy": entropy}
 
