@@ -147,6 +147,7 @@ class MapHead(eqx.Module):
     places: Linear
     sizes: tuple[int, ...] = eqx.field(static=True)
     is_place: tuple[bool, ...] = eqx.field(static=True)
+    place_scale: float = eqx.field(static=True, default=1.0)
 
     def __call__(self, features: Float[Array, "*batch features"]) -> Logits:
         """The parts of the action one after the other."""
@@ -157,7 +158,7 @@ class MapHead(eqx.Module):
         plain_sizes = [size for size, place in zip(self.sizes, self.is_place, strict=True) if not place]
         plain = iter(jnp.split(self.plain(summary), np.cumsum(plain_sizes)[:-1], axis=-1))
         cells = features.reshape(*features.shape[:-1], -1, self.places.weight.shape[0])
-        places = iter(jnp.moveaxis(self.places(cells), -1, 0))
+        places = iter(jnp.moveaxis(self.place_scale * self.places(cells), -1, 0))
         return jnp.concatenate([next(places if place else plain) for place in self.is_place], axis=-1)
 
     def summary(self, features: Float[Array, "*batch features"]) -> Float[Array, "*batch hidden"]:
@@ -196,6 +197,9 @@ class FullyConv:
     hidden: int = 256
     normalise: bool = False
     """Whether features are standardised (LayerNorm without parameters)."""
+    place_scale: float = 1.0
+    """Logits of places are multiplied by this. They hang on a few weights only, the other parts on all of `hidden`:
+    with Adam, whose steps are of one size for all weights, places learn slower by that much."""
     patches: bool = False
     """Whether the first convolution reads patches of the map, one for each cell of the grid, instead of going over
     every pixel, and the other two go over the grid: several times cheaper."""
@@ -223,9 +227,10 @@ class FullyConv:
         head = MapHead(
             Linear(grid * grid * three, self.hidden, next(keys)),
             Linear(self.hidden, plain, next(keys), gain=0.01),
-            Linear(three, sum(is_place), next(keys), gain=0.01),
+            Linear(three, sum(is_place), next(keys), gain=0.01 / self.place_scale),
             action.sizes,
             is_place,
+            self.place_scale,
         )
         policy = Policy(encoder, ConvExtractor(encoder, embeddings, convolutions, self.normalise), head)
         return SharedActorCritic(policy, Linear(self.hidden, 1, next(keys), gain=1.0))

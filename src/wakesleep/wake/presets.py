@@ -15,14 +15,14 @@ from wakesleep.worlds.world import ActionSpec, ObservationSpec
 Config = PPOConfig | VTraceConfig
 
 _MAP = FullyConv(CATEGORICAL, PLACES, normalise=True)
-_SMALL_MAP = replace(_MAP, channels=(16, 8, 8), hidden=128, patches=True)
+_SMALL_MAP = replace(_MAP, channels=(16, 8, 8), hidden=128, place_scale=8.0, patches=True)
 
 PRESETS: dict[str, dict[str, Config]] = {
     "minigrid": {"paper": PAPER, "fast": FAST, "vtrace": VTraceConfig()},
     "starcraft": {
         "paper": VTraceConfig(network=_MAP),
         "fast": VTraceConfig(
-            discount=0.97, reward_scale=0.1, entropy_weight=1e-3, adam_epsilon=1e-5, max_grad_norm=1.0,
+            num_steps=8, discount=0.97, reward_scale=0.1, entropy_weight=1e-2, adam_epsilon=1e-5, max_grad_norm=1.0,
             network=_SMALL_MAP,
         ),
     },
