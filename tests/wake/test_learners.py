@@ -1,5 +1,6 @@
 """The learners learn, repeat themselves exactly, and compile once."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -146,6 +147,27 @@ def test_vtrace_values_the_true_successor_where_an_episode_was_cut():
     ours = learner._next_value(state.networks, state.networks.value(rollout.observation), cut)
     assert ours[5, 1] == pytest.approx(float(state.networks.value(rollout.successor[9, 3])), abs=1e-5)
     assert abs(float(ours[5, 1] - plain[5, 1])) > 1e-4
+
+
+def test_normalised_advantages_do_not_know_the_scale_of_rewards():
+    """With a value of 0 everywhere, rewards ten times as large make ten times the policy's loss, or the same."""
+    world, network = wakesleep.make("DoorKey_S5"), Perceptrons((16,))
+    terms = {}
+    for scale in (1.0, 10.0):
+        for normalise in (False, True):
+            config = VTraceConfig(
+                num_envs=4, num_steps=16, reward_scale=scale, normalise_advantages=normalise, network=network
+            )
+            learner = VTrace(*SPECS, config)
+            state = learner.init(jax.random.key(0))
+            nothing = jax.tree.map(jnp.zeros_like, state.networks.critic.head)
+            networks = eqx.tree_at(lambda it: it.critic.head, state.networks, nothing)
+            life = start_life(world, jax.random.key(1), 4)
+            _, rollout = collect(world, networks.policy, life, jax.random.key(2), 16)
+            reward = jax.random.normal(jax.random.key(3), rollout.reward.shape)
+            terms[scale, normalise] = float(learner.loss(networks, rollout._replace(reward=reward))[1]["policy"])
+    assert terms[10.0, False] == pytest.approx(10 * terms[1.0, False], rel=1e-3)
+    assert terms[10.0, True] == pytest.approx(terms[1.0, True], rel=1e-3)
 
 
 def test_minibatches_must_divide_a_rollout():

@@ -22,8 +22,8 @@ PRESETS: dict[str, dict[str, Config]] = {
     "starcraft": {
         "paper": VTraceConfig(network=_MAP),
         "fast": VTraceConfig(
-            num_steps=8, discount=0.97, reward_scale=0.1, entropy_weight=1e-2, adam_epsilon=1e-5, max_grad_norm=1.0,
-            network=_SMALL_MAP,
+            num_steps=8, learning_rate=2e-3, adam_epsilon=1e-5, discount=0.97, reward_scale=0.1, entropy_weight=5e-3,
+            max_grad_norm=1.0, normalise_advantages=True, network=_SMALL_MAP,
         ),
     },
 }  # fmt: skip

@@ -44,6 +44,11 @@ class VTraceConfig:
     """Importance weights of temporal-difference errors and of the policy gradient are cut here."""
     max_trace: float = 1.0
     """Importance weights along the trace are cut here."""
+    normalise_advantages: bool = False
+    """Whether advantages are divided by their root mean square: then the weight of the entropy means the same in tasks
+    with large rewards and with small ones."""
+    least_spread: float = 0.02
+    """They are divided by at least this, as where nothing happens there is only noise."""
     bootstrap_truncated: bool = True
     """Whether an episode cut by a step limit still has the value of where it was cut (else as if the task ended it)."""
     network: NetworkConfig = Perceptrons()
@@ -87,6 +92,9 @@ class VTrace(ActorCriticLearner):
                 rollout.valid,
             )
         )
+        if config.normalise_advantages:
+            spread = jnp.sqrt(jnp.sum(weight * jnp.square(advantage)))
+            advantage = advantage / jnp.maximum(spread, config.least_spread)
         policy_loss = -jnp.sum(weight * log_prob * advantage)
         value_loss = jnp.sum(weight * jnp.square(value - targets))
         entropy = jnp.sum(weight * actions.spread(spec, logits, mask))
