@@ -207,18 +207,23 @@ def loop(seconds: float = 30.0, core: int = 0, task: str = "DefeatRoaches_one") 
 
 
 @app.command
-def experts(folder: tyro.conf.Positional[Path], picture: Path | None = None, episodes: int = 100) -> None:
+def experts(
+    folder: tyro.conf.Positional[Path],
+    picture: Path | None = None,
+    episodes: int = 100,
+    scripts: tuple[str, ...] = ("random", "attack-move", "focus-fire", "alternate", "bait"),
+) -> None:
     """Compare experts with newborn learners, chance and scripted players on the same worlds, and draw their curves.
 
     Args:
         folder: what `wakesleep experts train` made, of StarCraft tasks.
         picture: file for the learning curves.
         episodes: of each player.
+        scripts: which players, where they fit.
     """
     runtime.set_up()
     run = jax.jit(returns, static_argnums=(1, 3, 4))
     table, trained = Table(title=f"Mean returns of {episodes} episodes"), load_experts(folder)[0]
-    scripts = ("random", "attack-move", "focus-fire", "alternate", "bait")
     for column in ("task", "newborn", "expert", "sd", "steps", "minutes", *scripts):
         table.add_column(column, justify="left" if column == "task" else "right")
     players, levels = registry.make(trained[0].task).players, {}  # type: ignore[union-attr]
@@ -229,7 +234,9 @@ def experts(folder: tyro.conf.Positional[Path], picture: Path | None = None, epi
         before = float(evaluate(world, newborn, jax.random.key(1), episodes).total_reward.mean())
         fit = ("random", "alternate") if "Collect" in expert.task else ("random", "attack-move", "focus-fire", "bait")
         found = {
-            who: float(np.mean(run(world, players[who], jax.random.key(0), episodes, EPISODE_STEPS))) for who in fit
+            who: float(np.mean(run(world, players[who], jax.random.key(0), episodes, EPISODE_STEPS)))
+            for who in scripts
+            if who in fit
         }
         levels[expert.task] = found
         numbers = (before, expert.mean_return, expert.returns.std())
