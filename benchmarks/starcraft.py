@@ -1,7 +1,9 @@
 """The StarCraft simulator: how fast it is, and how scripted players fare beside what is published of the real game.
 
     taskset -c 0 python benchmarks/starcraft.py speed
+    taskset -c 0 python benchmarks/starcraft.py loop
     python benchmarks/starcraft.py calibrate
+    python benchmarks/starcraft.py experts FOLDER --picture curves.png
 
 Speed: random actions, observations drawn and episodes restarted, everything on one core; the best of many short
 rounds, in time of the processor as well, which other load on the machine disturbs less.
@@ -12,6 +14,7 @@ import os
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -21,10 +24,17 @@ from rich.console import Console
 from rich.table import Table
 
 from wakesleep import runtime
+from wakesleep.store import load_json
+from wakesleep.wake.evaluate import evaluate
+from wakesleep.wake.experts import Expert, load_experts, world_of
+from wakesleep.wake.learner import train
+from wakesleep.wake.presets import config_from_json, make_learner, preset
+from wakesleep.wake.rollout import start_life
+from wakesleep.worlds import registry
 from wakesleep.worlds.batch import random_rollout
 from wakesleep.worlds.starcraft import interface
 from wakesleep.worlds.starcraft.players import place_near, returns
-from wakesleep.worlds.starcraft.tasks import EPISODE_STEPS, TASKS, StarcraftTask
+from wakesleep.worlds.starcraft.tasks import EPISODE_STEPS, TASKS, StarcraftTask, StarcraftWorld
 from wakesleep.worlds.starcraft.units import Order
 from wakesleep.worlds.starcraft.waves import State
 from wakesleep.worlds.world import Masked
@@ -52,8 +62,8 @@ PUBLISHED = {
     ("DefeatRoaches_two", "focus-fire"): "",
     ("DefeatZerglingsAndBanelings_two", "random"): "",
     ("DefeatZerglingsAndBanelings_two", "attack-move"): "",
-    ("DefeatZerglingsAndBanelings_two, both dead", "random"): "",
-    ("DefeatZerglingsAndBanelings_two, both dead", "attack-move"): "",
+    ("DefeatZerglingsAndBanelings_two, by group", "random"): "",
+    ("DefeatZerglingsAndBanelings_two, by group", "attack-move"): "",
 }
 """Mean / greatest return of the real game by task and player, where there is one."""
 
@@ -84,7 +94,7 @@ def pysc2_random(state: State, observation: Masked, key: jax.Array) -> jax.Array
 def task_of(name: str) -> StarcraftTask:
     """A task, or the other reading of one."""
     known, _, other = name.partition(", ")
-    return dataclasses.replace(TASKS[known], by_group=False) if other else TASKS[known]
+    return dataclasses.replace(TASKS[known], by_group=True) if other else TASKS[known]
 
 
 @app.command
@@ -164,6 +174,101 @@ def speed(seconds: float = 10.0, core: int = 0, num_envs: int = 32, num_steps: i
         table.add_section()
         print(f"compiled for {screen} x {screen}, cold, once for all tasks: {spent:.1f} s")
     Console(width=130).print(table)
+
+
+@app.command
+def loop(seconds: float = 30.0, core: int = 0, task: str = "DefeatRoaches_one") -> None:
+    """Measure the whole V-trace loop: acting, the simulator, learning.
+
+    Args:
+        seconds: how long to measure each number.
+        core: which core to run on.
+        task: in which task.
+    """
+    os.sched_setaffinity(0, {core})
+    runtime.set_up()
+    table = Table(title=f"V-trace in {task}, whole loop on one core, agent steps per second")
+    for column in ("screen", "preset", "environments", "by the clock", "by the processor", "times the paper's"):
+        table.add_column(column, justify="right")
+    for name, chosen in ((task, "paper"), (task, "fast"), (f"{task}Small", "fast")):
+        world = registry.make(name)
+        assert isinstance(world, StarcraftWorld)
+        config = preset(chosen, "starcraft")
+        learner = make_learner(config, world.observation_spec, world.action_spec)
+        state, life = learner.init(jax.random.key(0)), start_life(world, jax.random.key(1), learner.num_envs)
+        run = partial(train, learner, state, world, life, iterations=4, chunk=4)
+        jax.block_until_ready(run(jax.random.key(2)))
+        clock, processor = best_rates(run, 4 * learner.num_envs * learner.num_steps, seconds)
+        ratios = " to ".join(f"{clock / rate:.0f}" for rate in PAPER_RATE[::-1])
+        numbers = f"{clock:,.0f}", f"{processor:,.0f}", ratios
+        table.add_row(str(world.screen), chosen, str(learner.num_envs), *numbers)
+        print(name, chosen, *numbers, flush=True)
+    Console(width=130).print(table)
+
+
+@app.command
+def experts(
+    folder: tyro.conf.Positional[Path],
+    picture: Path | None = None,
+    episodes: int = 100,
+    scripts: tuple[str, ...] = ("random", "attack-move", "focus-fire", "alternate", "bait"),
+) -> None:
+    """Compare experts with newborn learners, chance and scripted players on the same worlds, and draw their curves.
+
+    Args:
+        folder: what `wakesleep experts train` made, of StarCraft tasks.
+        picture: file for the learning curves.
+        episodes: of each player.
+        scripts: which players, where they fit.
+    """
+    runtime.set_up()
+    run = jax.jit(returns, static_argnums=(1, 3, 4))
+    table, trained = Table(title=f"Mean returns of {episodes} episodes"), load_experts(folder)[0]
+    for column in ("task", "newborn", "expert", "sd", "steps", "minutes", *scripts):
+        table.add_column(column, justify="left" if column == "task" else "right")
+    players, levels = registry.make(trained[0].task).players, {}  # type: ignore[union-attr]
+    for expert in trained:
+        world, about = world_of(expert.task), load_json(expert.folder / "expert.json")
+        learner = make_learner(config_from_json(about["learner"]), world.observation_spec, world.action_spec)
+        newborn = learner.policy(learner.init(jax.random.key(expert.seed)))
+        before = float(evaluate(world, newborn, jax.random.key(1), episodes).total_reward.mean())
+        fit = ("random", "alternate") if "Collect" in expert.task else ("random", "attack-move", "focus-fire", "bait")
+        found = {
+            who: float(np.mean(run(world, players[who], jax.random.key(0), episodes, EPISODE_STEPS)))
+            for who in scripts
+            if who in fit
+        }
+        levels[expert.task] = found
+        numbers = (before, expert.mean_return, expert.returns.std())
+        row = [f"{number:.1f}" for number in numbers] + [f"{expert.steps:,}", f"{expert.seconds / 60:.1f}"]
+        table.add_row(expert.task, *row, *(f"{found[who]:.1f}" if who in found else "" for who in scripts))
+        print(expert.task, *row, found, flush=True)
+    Console(width=160).print(table)
+    if picture is not None:
+        draw_curves(trained, levels, picture)
+
+
+def draw_curves(trained: list[Expert], levels: dict[str, dict[str, float]], picture: Path) -> None:
+    """Returns of training episodes by steps, means of 50, beside chance and the scripts."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(2, 3, figsize=(13, 7), squeeze=False)
+    for axis, expert in zip(axes.T.ravel(), trained, strict=False):
+        steps, reward = expert.curve.steps, expert.curve.reward
+        window = min(50, len(reward))
+        means = np.convolve(reward, np.ones(window) / window, mode="valid")
+        axis.plot(np.asarray(steps[window - 1 :]) / 1e3, means, color="tab:blue", label="V-trace, 50 episodes")
+        for (who, level), line in zip(levels[expert.task].items(), ("--", "-.", ":", (0, (1, 4))), strict=False):
+            axis.axhline(level, linestyle=line, color="black", linewidth=1, label=who)
+        axis.set_title(expert.task, fontsize=10)
+        axis.set_xlabel("thousand steps")
+        axis.set_ylabel("return")
+        axis.legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(picture, dpi=80)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import wakesleep
 from wakesleep import cli
 
 
@@ -118,6 +119,7 @@ def test_experts_from_training_to_export(monkeypatch, capsys, tmp_path):
         (("train", "--out", "x", "--jobs", "-1"), "at least one worker"),
         (("show", "nowhere"), "nowhere is not a folder of experts"),
         (("export", "nowhere"), "nowhere is not a folder of experts"),
+        (("export", "nowhere", "--layout", "l2m"), "nowhere is not a folder of experts"),
     ],
 )
 def test_mistakes_with_experts(monkeypatch, capsys, tmp_path, arguments, why):
@@ -126,3 +128,14 @@ def test_mistakes_with_experts(monkeypatch, capsys, tmp_path, arguments, why):
         run(monkeypatch, "experts", *arguments)
     assert exit_info.value.code == 2
     assert why in capsys.readouterr().err
+
+
+def test_a_life_in_all_tasks_of_a_domain(monkeypatch, capsys):
+    lives = []
+    monkeypatch.setattr("wakesleep.cli.run._run", lambda spec, folder: lives.append(spec))
+    run(monkeypatch, "run", "--scenario", "condensed", "--domain", "starcraft-small", "--agent", "random", "--out", "x")
+    assert lives[0].syllabus.tasks == wakesleep.tasks("starcraft-small", paper_only=True)
+    assert len(lives[0].syllabus.learning) == 6
+    with pytest.raises(SystemExit):
+        run(monkeypatch, "run", "--scenario", "condensed", "--domain", "atari", "--out", "x")
+    assert "no domain is called 'atari'" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import pytest
 from wakesleep import UserError
 from wakesleep.experiments.grid import load_grid
 from wakesleep.syllabus.scenarios import paper_syllabi
+from wakesleep.worlds import registry
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
 
@@ -57,6 +58,13 @@ def test_the_paper_s_experiments_can_be_expanded(file):
     assert len({life.name for life in planned}) == len(planned)
     if file.stem in ("minigrid-pairwise", "minigrid-condensed"):
         assert len(planned) == 8 * 36
+    if file.stem in ("starcraft-replay", "starcraft-architectures"):
+        assert len(planned) == 6 * 3 * 12
+        assert {life.spec.syllabus.learning[0].steps for life in planned} == {2_000_000}
+    domain = file.stem.split("-")[0]
+    assert all(
+        registry.task_info(task).domain.startswith(domain) for life in planned for task in life.spec.syllabus.tasks
+    )
     for life in planned:
         if life.spec.syllabus.scenario == "dispersed" and life.spec.agent not in ("random", "baseline"):
             assert life.spec.changes["advice_steps"] == 33_333

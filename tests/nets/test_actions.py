@@ -96,3 +96,19 @@ def test_gradients_are_finite_under_masks():
     mask = jnp.array([False, False, True])
     for function in (actions.entropy, lambda s, x, m: actions.log_prob(s, x, jnp.array([2, 0, 0]), m)):
         assert jnp.isfinite(jax.grad(lambda x, f=function: f(FUNCTION, x, mask))(logits_of(FUNCTION))).all()
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_spread_is_the_entropy_but_prefers_no_function(name):
+    spec = SPECS[name]
+    mask = MASK if spec.masked else None
+    logits = logits_of(spec)
+    assert float(actions.spread(spec, logits, mask)) == pytest.approx(
+        float(actions.entropy(spec, logits, mask)), abs=1e-6
+    )
+    even = jnp.zeros_like(logits)
+    np.testing.assert_allclose(jax.grad(lambda it: actions.spread(spec, it, mask))(even), 0, atol=1e-6)
+    if name == "function":  # all parts are as random as can be, and yet entropy asks for the function with more of them
+        asked = jax.grad(lambda it: actions.entropy(spec, it, mask))(even)
+        assert asked[2] > 0.1
+        assert asked[0] < -0.1

@@ -1,5 +1,6 @@
 """FullyConv: the paper's sizes, what its parts see, that it learns, and what it refuses."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from tests.worlds.toys import Pointing
 from wakesleep import ActionSpec, ObservationSpec, UserError
 from wakesleep.nets.fully_conv import FullyConv
+from wakesleep.nets.policy import Perceptrons, SharedNetworks, logits_and_value
 from wakesleep.wake.evaluate import evaluate
 from wakesleep.wake.learner import train
 from wakesleep.wake.rollout import start_life
@@ -33,6 +35,47 @@ def test_the_papers_sizes():
     np.testing.assert_allclose(probabilities, 1 / 256, rtol=0.1)  # a newborn has no preference
     count = sum(leaf.size for leaf in jax.tree.leaves(networks))
     assert 2.1e6 < count < 2.3e6
+
+
+def test_patches_are_a_convolution_and_make_as_many_features():
+    patches = FullyConv((0, 1), STARCRAFT.places, channels=(8, 8, 4), hidden=16, patches=True)
+    networks = patches.make(LAYERS, ACTION, jax.random.key(0))
+    extractor = networks.policy.extractor
+    assert [(conv.weight.shape[0], conv.stride) for conv in extractor.convolutions] == [(4, 4), (3, 1), (3, 1)]
+    assert extractor.grid == 16
+    assert networks.policy.features(jnp.ones((3, 64, 64, 3), jnp.uint16)).shape == (3, 4 * 16 * 16)
+    first, images = extractor.convolutions[0], jax.random.normal(jax.random.key(1), (2, 64, 64, 13))
+    layout = ("NHWC", "HWIO", "NHWC")
+    plain = jax.lax.conv_general_dilated(images, first.weight, (4, 4), "VALID", dimension_numbers=layout) + first.bias
+    np.testing.assert_allclose(first(images), plain, atol=1e-4)
+
+
+def test_patches_of_few_categories_are_embedded_and_read_in_one():
+    """The same features as by embedding first, also where categories and amounts take turns."""
+    layers = ObservationSpec.of((32, 32, 4), np.uint8, 0, 9, scale=np.array([5, 9, 1, 9]))
+    config = FullyConv((0, 2), STARCRAFT.places, channels=(8, 8, 4), hidden=16, patches=True)
+    extractor = config.make(layers, ACTION, jax.random.key(0)).policy.extractor
+    extractor = eqx.tree_at(lambda it: it.embeddings[0].bias, extractor, jnp.array([0.3, -1.0, 2.0]))
+    view = np.random.default_rng(0).integers(0, [6, 10, 2, 10], (3, 32, 32, 4)).astype(np.uint8)
+    inputs = extractor.encoder(jnp.asarray(view))
+    step_by_step = extractor.convolutions[0](extractor._embedded(inputs))
+    np.testing.assert_allclose(extractor._patches(inputs), step_by_step, atol=1e-4)
+    assert extractor._reads_patches
+
+
+def test_policy_and_value_at_once():
+    networks = FullyConv((0, 1), STARCRAFT.places, channels=(4, 4, 4), hidden=16).make(
+        LAYERS, ACTION, jax.random.key(0)
+    )
+    view = jax.random.randint(jax.random.key(1), (3, 64, 64, 3), 0, 2).astype(jnp.uint16)
+    logits, value = logits_and_value(networks, view)
+    np.testing.assert_allclose(logits, networks.policy(view), atol=1e-6)
+    np.testing.assert_allclose(value, networks.value(view), atol=1e-6)
+    assert isinstance(networks, SharedNetworks)
+    apart = Perceptrons((8,)).make(ObservationSpec.of((3,), np.float32, 0, 1), ActionSpec.single(4), jax.random.key(0))
+    assert not isinstance(apart, SharedNetworks)
+    logits, value = logits_and_value(apart, jnp.ones((2, 3)))
+    assert (logits.shape, value.shape) == ((2, 4), (2,))
 
 
 def test_places_are_decided_where_they_are():

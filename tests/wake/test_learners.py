@@ -1,5 +1,6 @@
 """The learners learn, repeat themselves exactly, and compile once."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,8 +12,8 @@ from wakesleep.nets.policy import Perceptrons
 from wakesleep.wake.evaluate import evaluate, play_out
 from wakesleep.wake.learner import Learner, train
 from wakesleep.wake.ppo import PAPER, PPO, PPOConfig
-from wakesleep.wake.rollout import Advice, start_life
-from wakesleep.wake.vtrace import VTrace
+from wakesleep.wake.rollout import Advice, collect, start_life
+from wakesleep.wake.vtrace import VTrace, VTraceConfig
 from wakesleep.worlds.batch import draw_starts
 
 SPECS = (wakesleep.make("DoorKey_S5").observation_spec, wakesleep.make("DoorKey_S5").action_spec)
@@ -131,8 +132,6 @@ def test_invalid_rows_teach_nothing():
         *SPECS, PPOConfig(num_envs=4, num_steps=16, minibatch_size=64, epochs=1, network=Perceptrons((32, 32)))
     )
     state, world = learner.init(jax.random.key(0)), wakesleep.make("DoorKey_S5")
-    from wakesleep.wake.rollout import collect
-
     _, rollout = collect(world, learner.policy(state), start_life(world, jax.random.key(1), 4), jax.random.key(2), 16)
     targets = learner.targets(state.networks, rollout)
     flat, flat_targets = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (rollout, targets))
@@ -142,6 +141,46 @@ def test_invalid_rows_teach_nothing():
     masked, _ = learner.loss(state.networks, spoiled, flat_targets)
     left_out, _ = learner.loss(state.networks, *kept)
     assert masked == pytest.approx(float(left_out), rel=1e-4)
+
+
+def test_vtrace_values_the_true_successor_where_an_episode_was_cut():
+    """Values of successors are mostly those of the next row; the loss is as if each had been asked for."""
+    learner = VTrace(*SPECS, VTraceConfig(num_envs=4, num_steps=16, network=Perceptrons((32, 32))))
+    world, state = wakesleep.make("DoorKey_S5"), learner.init(jax.random.key(0))
+    life = start_life(world, jax.random.key(1), 4)
+    _, rollout = collect(world, learner.policy(state), life, jax.random.key(2), 16)
+    assert not rollout.truncated.any()
+    plain = jnp.where(rollout.terminated, 0, state.networks.value(rollout.successor))
+    ours = learner._next_value(state.networks, state.networks.value(rollout.observation), rollout)
+    np.testing.assert_allclose(jnp.where(rollout.terminated, 0, ours), plain, atol=1e-5)
+    cut = rollout._replace(
+        truncated=rollout.truncated.at[5, 1].set(True),
+        successor=rollout.successor.at[5, 1].set(rollout.successor[9, 3]),
+    )
+    ours = learner._next_value(state.networks, state.networks.value(rollout.observation), cut)
+    assert ours[5, 1] == pytest.approx(float(state.networks.value(rollout.successor[9, 3])), abs=1e-5)
+    assert abs(float(ours[5, 1] - plain[5, 1])) > 1e-4
+
+
+def test_normalised_advantages_do_not_know_the_scale_of_rewards():
+    """With a value of 0 everywhere, rewards ten times as large make ten times the policy's loss, or the same."""
+    world, network = wakesleep.make("DoorKey_S5"), Perceptrons((16,))
+    terms = {}
+    for scale in (1.0, 10.0):
+        for normalise in (False, True):
+            config = VTraceConfig(
+                num_envs=4, num_steps=16, reward_scale=scale, normalise_advantages=normalise, network=network
+            )
+            learner = VTrace(*SPECS, config)
+            state = learner.init(jax.random.key(0))
+            nothing = jax.tree.map(jnp.zeros_like, state.networks.critic.head)
+            networks = eqx.tree_at(lambda it: it.critic.head, state.networks, nothing)
+            life = start_life(world, jax.random.key(1), 4)
+            _, rollout = collect(world, networks.policy, life, jax.random.key(2), 16)
+            reward = jax.random.normal(jax.random.key(3), rollout.reward.shape)
+            terms[scale, normalise] = float(learner.loss(networks, rollout._replace(reward=reward))[1]["policy"])
+    assert terms[10.0, False] == pytest.approx(10 * terms[1.0, False], rel=1e-3)
+    assert terms[10.0, True] == pytest.approx(terms[1.0, True], rel=1e-3)
 
 
 def test_minibatches_must_divide_a_rollout():

@@ -59,6 +59,17 @@ def test_a_truncated_episode_keeps_its_future():
     np.testing.assert_allclose(advantage[:, 0], [6, 100])
 
 
+def test_rows_that_did_not_take_place_teach_nothing():
+    """Like a rollout that ends before the bad row, whose observation has the value 4; after it all is as usual."""
+    reward, value, next_value = column([1, 100, 2]), column([1, 4, 3]), column([4, -50, 7])
+    ended, ratio, valid = column([0, 1, 0]) > 0, column([0.5, 9, 1]), column([1, 0, 1]) > 0
+    targets, advantage = vtrace(reward, value, next_value, ended, ratio, 0.5, valid=valid)
+    np.testing.assert_allclose(targets[:, 0], [1 + 0.5 * (1 + 2 - 1), 4, 2 + 0.5 * 7])
+    np.testing.assert_allclose(advantage[:, 0], [0.5 * (1 + 2 - 1), 0, 2 + 0.5 * 7 - 3])
+    spoilt, _ = vtrace(column([1, -9, 2]), value, column([4, 99, 7]), ended, ratio, 0.5, valid=valid)
+    np.testing.assert_array_equal(spoilt, targets)
+
+
 def test_on_policy_vtrace_is_gae_with_lambda_one():
     reward, value, next_value, ended = inputs()
     targets, _ = vtrace(reward, value, next_value, ended, jnp.ones_like(reward), 0.9)

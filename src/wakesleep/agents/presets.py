@@ -55,7 +55,7 @@ WAKE_SLEEP: dict[str, dict[str, WakeSleepConfig]] = {
             _STARCRAFT,
             learner=_SMALL,
             model=replace(_STARCRAFT.model, network=_SMALL.network, channels=16),
-            sleep=replace(_STARCRAFT.sleep, iterations=1_500, batch_size=32),
+            sleep=replace(_STARCRAFT.sleep, iterations=1_000, batch_size=32),
             buffer_size=5_000,
         ),
     },

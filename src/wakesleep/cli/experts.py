@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.console import Console
@@ -97,7 +97,7 @@ class Show:
 
 @dataclass(frozen=True)
 class Export:
-    """Keep episodes of the experts as Minari datasets, one per task: for offline reinforcement learning."""
+    """Keep episodes of the experts, one dataset per task: for offline reinforcement learning."""
 
     experts: tyro.conf.Positional[Path]
     """Folder that `wakesleep experts train` made."""
@@ -106,7 +106,11 @@ class Export:
     seed: int = 0
     """Which expert of each task."""
     namespace: str = "wakesleep"
-    """Datasets are called NAMESPACE/TASK/expert-v0."""
+    """Minari's datasets are called NAMESPACE/TASK/expert-v0."""
+    layout: Literal["minari", "l2m"] = "minari"
+    """minari: Minari datasets; l2m: files as in the paper's data release, StarCraft II only."""
+    out: Path = Path("trajectories")
+    """Folder for l2m; Minari has its own."""
     load: tuple[str, ...] = field(default=())
     """Modules of yours to import first: they register tasks."""
 
@@ -115,6 +119,7 @@ class Export:
         import jax
 
         from wakesleep.wake.experts import compiled_world_of, load_experts
+        from wakesleep.wake.release import export_release
         from wakesleep.wake.trajectories import export_minari
 
         load_modules(self.load)
@@ -123,9 +128,12 @@ class Export:
             raise UserError(f"{self.experts} has no finished expert of seed {self.seed}")
         for expert in experts:
             name, key = f"{self.namespace}/{expert.task}/expert-v0", jax.random.key(self.seed)
-            data = export_minari(
-                expert.task, compiled_world_of(expert.task, "export"), expert.policy, key, self.episodes, name
-            )
+            who = expert.task, compiled_world_of(expert.task, "export"), expert.policy, key, self.episodes
+            if self.layout == "l2m":
+                folder, steps = export_release(*who, self.out)
+                print(f"{self.episodes} episodes, {steps} steps: {folder}")
+                continue
+            data = export_minari(*who, name)
             print(f'{data.total_episodes} episodes, {data.total_steps} steps: minari.load_dataset("{name}")')
 
 

@@ -19,6 +19,7 @@ def run(
     change: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = (),
     scenario: str = "pairwise",
     tasks: tuple[str, ...] = (),
+    domain: str = "minigrid",
     syllabus: Path | None = None,
     scale: float = 1.0,
     episodes: int = 100,
@@ -34,7 +35,8 @@ def run(
         change: settings that differ from the preset: sleep.iterations=5000 sleeps_per_block=2 (config.json has all
             names).
         scenario: pairwise, alternating, condensed or dispersed.
-        tasks: two for pairwise and alternating; for the others all of the paper's Minigrid tasks unless given.
+        tasks: two for pairwise and alternating; for the others all of the paper's tasks of the domain unless given.
+        domain: whose tasks: minigrid, starcraft, starcraft-small.
         syllabus: a syllabus of your own as a YAML file, in place of scenario and tasks (docs/lifetimes.md).
         scale: of the lengths of all learning blocks.
         episodes: of each task in an evaluation block.
@@ -48,13 +50,14 @@ def run(
     load_modules(load)
     changes = parse(change)
     if syllabus is not None:
-        if tasks or scale != 1.0 or episodes != 100:
+        if tasks or scale != 1.0 or episodes != 100 or domain != "minigrid":
             raise UserError(
-                "--syllabus has tasks, lengths and episodes of its own: leave --tasks, --scale and --episodes out"
+                "--syllabus has tasks, lengths and episodes of its own:"
+                " leave --tasks, --domain, --scale and --episodes out"
             )
         made = load_syllabus(syllabus, seed)
     else:
-        made = _syllabus(scenario, tasks, scale, episodes, seed)
+        made = _syllabus(scenario, tasks or _tasks_of(scenario, domain), scale, episodes, seed)
     _run(LifetimeSpec(agent, preset, made, seed, changes), out)
 
 
@@ -78,11 +81,15 @@ def _run(spec: object, folder: Path) -> None:
     run_jobs([Job(folder.name, run_lifetime, (spec, folder))], 1, "lifetime")
 
 
+def _tasks_of(scenario: str, domain: str) -> tuple[str, ...]:
+    """What a scenario over all tasks has where none are named."""
+    from wakesleep.worlds import registry
+
+    return registry.tasks(domain, paper_only=True) if scenario in ("condensed", "dispersed") else ()
+
+
 def _syllabus(scenario: str, tasks: tuple[str, ...], scale: float, episodes: int, seed: int) -> "Syllabus":
     from wakesleep.syllabus.scenarios import make_syllabus
     from wakesleep.syllabus.seeds import lifetime_seed
-    from wakesleep.worlds import registry
 
-    if not tasks and scenario in ("condensed", "dispersed"):
-        tasks = registry.tasks("minigrid", paper_only=True)
     return make_syllabus(scenario, tasks, lifetime_seed(seed, 0), scale, episodes)

@@ -20,8 +20,8 @@ class Maps:
     """Folder with the stock maps, StarCraftII/Maps/mini_games."""
     out: Path
     """Folder to write to; StarCraftII/Maps/mini_games is a good place for these, too."""
-    returns: Literal["either", "both"] = "either"
-    """When enemies return in the two groups of Zerglings and Banelings: when either group is dead, or only both."""
+    returns: Literal["both", "either"] = "both"
+    """When enemies return in the two groups of Zerglings and Banelings: when both are dead, or each by itself."""
 
     def run(self) -> None:
         """Do it."""

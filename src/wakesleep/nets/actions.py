@@ -77,6 +77,17 @@ def entropy(spec: ActionSpec, logits: Logits, mask: Mask | None = None) -> Float
     return cross_entropy(spec, logits, logits, mask)
 
 
+def spread(spec: ActionSpec, logits: Logits, mask: Mask | None = None) -> Float[Array, "*batch"]:
+    """The entropy as a learner may reward it: each part is to be spread out, but no function preferred for it.
+
+    The value is that of `entropy`. Its gradient leaves out how much each argument is used: else a function would be
+    worth choosing only for the arguments it has, and a rectangle of two places is twice as random as a click.
+    """
+    parts = log_probabilities(spec, logits, mask)
+    entropies = [-jnp.sum(jnp.exp(part) * part, axis=-1) for part in parts]
+    return _weighted(spec, jax.lax.stop_gradient(parts[0]), entropies)
+
+
 def kl_divergence(spec: ActionSpec, target: Logits, logits: Logits, mask: Mask | None = None) -> Float[Array, "*batch"]:
     """How far the policy `logits` is from the policy `target`: KL(target || logits)."""
     return cross_entropy(spec, target, logits, mask) - entropy(spec, target, mask)

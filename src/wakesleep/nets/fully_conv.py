@@ -1,6 +1,7 @@
 """FullyConv (Vinyals et al. 2017) as the paper split it: for observations that are layers of a map, and actions on it.
 
     layers -> embedding -> conv 16, 5x5 -> conv 32, 3x3 -> conv 32 with stride: the features, 32 x 16 x 16 = 8192
+    (or, `patches`: the first convolution has the stride, the others see farther and cost less)
     features -> 256 -> value, function and plain arguments;  features -> 1x1 conv -> each argument that is a place
 
 Policy and value share all but their last layer. With `normalise`, a LayerNorm holds the features in one range, which
@@ -93,21 +94,49 @@ class ConvExtractor(eqx.Module):
     @property
     def grid(self) -> int:
         """Height and width of the features."""
-        return self.encoder.spec.shape[0] // self.convolutions[-1].stride
+        return self.encoder.spec.shape[0] // int(np.prod([convolution.stride for convolution in self.convolutions]))
 
     def __call__(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
         """Features, any leading axes."""
-        batch, layers = inputs.shape[:-1], self.encoder.split(inputs.reshape(-1, inputs.shape[-1]))
-        by_kind = [
-            [layer for layer, count in zip(layers, self.encoder.categories, strict=True) if bool(count) == categorical]
-            for categorical in (False, True)
-        ]
-        embedded = [_embed(*pair) for pair in zip(self.embeddings, by_kind[True], strict=True)]
-        image = jnp.concatenate([*by_kind[False], *embedded], axis=-1)
-        for convolution in self.convolutions:
-            image = jax.nn.relu(convolution(image))
-        features = image.reshape(*batch, int(np.prod(image.shape[1:])))
+        batch, flat = inputs.shape[:-1], inputs.reshape(-1, inputs.shape[-1])
+        image = self._patches(flat) if self._reads_patches else self.convolutions[0](self._embedded(flat))
+        for convolution in self.convolutions[1:]:
+            image = convolution(jax.nn.relu(image))
+        features = jax.nn.relu(image).reshape(*batch, int(np.prod(image.shape[1:])))
         return jax.nn.standardize(features, epsilon=1e-5) if self.normalise else features
+
+    def _embedded(self, flat: Float[Array, "batch inputs"]) -> Float[Array, "batch height width channels"]:
+        """The image that the first convolution goes over."""
+        layers, categories = self.encoder.split(flat), self.encoder.categories
+        amounts = [layer for layer, count in zip(layers, categories, strict=True) if not count]
+        named = [layer for layer, count in zip(layers, categories, strict=True) if count]
+        embedded = [_embed(*pair) for pair in zip(self.embeddings, named, strict=True)]
+        return jnp.concatenate([*amounts, *embedded], axis=-1)
+
+    @property
+    def _reads_patches(self) -> bool:
+        """Whether the first convolution reads patches side by side, and all categories are spelled out."""
+        first = self.convolutions[0]
+        spelled_out = max(self.encoder.categories) <= MOST_SPELLED_OUT
+        return first.weight.shape[0] == first.stride and spelled_out
+
+    def _patches(self, flat: Float[Array, "batch inputs"]) -> Float[Array, "batch grid grid channels"]:
+        """Embedding and first convolution as one matrix product: both are linear, and small when multiplied first."""
+        first, categories = self.convolutions[0], self.encoder.categories
+        amounts = categories.count(0)  # `_embedded` puts these first, one channel each, then the embeddings
+        widths = [1] * amounts + [embedding.weight.shape[1] for embedding in self.embeddings]
+        parts = jnp.split(first.weight, np.cumsum(widths)[:-1], axis=2)
+        of_amounts, of_named = iter(parts[:amounts]), zip(self.embeddings, parts[amounts:], strict=True)
+        weights, bias = [], first.bias
+        for count in categories:
+            if not count:
+                weights.append(next(of_amounts))
+                continue
+            embedding, part = next(of_named)
+            weights.append(jnp.einsum("ce,hweo->hwco", embedding.weight, part))
+            bias = bias + jnp.einsum("e,hweo->o", embedding.bias, part)
+        folded = eqx.tree_at(lambda conv: (conv.weight, conv.bias), first, (jnp.concatenate(weights, axis=2), bias))
+        return folded(flat.reshape(-1, *self.encoder.image))
 
 
 class MapHead(eqx.Module):
@@ -118,13 +147,18 @@ class MapHead(eqx.Module):
     places: Linear
     sizes: tuple[int, ...] = eqx.field(static=True)
     is_place: tuple[bool, ...] = eqx.field(static=True)
+    place_scale: float = eqx.field(static=True, default=1.0)
 
     def __call__(self, features: Float[Array, "*batch features"]) -> Logits:
         """The parts of the action one after the other."""
+        return self.logits(features, self.summary(features))
+
+    def logits(self, features: Float[Array, "*batch features"], summary: Float[Array, "*batch hidden"]) -> Logits:
+        """The same where the summary is there already."""
         plain_sizes = [size for size, place in zip(self.sizes, self.is_place, strict=True) if not place]
-        plain = iter(jnp.split(self.plain(self.summary(features)), np.cumsum(plain_sizes)[:-1], axis=-1))
+        plain = iter(jnp.split(self.plain(summary), np.cumsum(plain_sizes)[:-1], axis=-1))
         cells = features.reshape(*features.shape[:-1], -1, self.places.weight.shape[0])
-        places = iter(jnp.moveaxis(self.places(cells), -1, 0))
+        places = iter(jnp.moveaxis(self.place_scale * self.places(cells), -1, 0))
         return jnp.concatenate([next(places if place else plain) for place in self.is_place], axis=-1)
 
     def summary(self, features: Float[Array, "*batch features"]) -> Float[Array, "*batch hidden"]:
@@ -140,9 +174,14 @@ class SharedActorCritic(eqx.Module):
 
     def value(self, observation: object) -> Float[Array, "*batch"]:
         """Expected return, any leading axes."""
-        head = self.policy.head
+        return self.both(observation)[1]
+
+    def both(self, observation: object) -> tuple[Logits, Float[Array, "*batch"]]:
+        """Logits over actions and expected return, any leading axes."""
+        features, head = self.policy.features(observation), self.policy.head
         assert isinstance(head, MapHead)
-        return self.value_head(head.summary(self.policy.features(observation)))[..., 0]
+        summary = head.summary(features)
+        return head.logits(features, summary), self.value_head(summary)[..., 0]
 
 
 @dataclass(frozen=True)
@@ -158,6 +197,12 @@ class FullyConv:
     hidden: int = 256
     normalise: bool = False
     """Whether features are standardised (LayerNorm without parameters)."""
+    place_scale: float = 1.0
+    """Logits of places are multiplied by this. They hang on a few weights only, the other parts on all of `hidden`:
+    with Adam, whose steps are of one size for all weights, places learn slower by that much."""
+    patches: bool = False
+    """Whether the first convolution reads patches of the map, one for each cell of the grid, instead of going over
+    every pixel, and the other two go over the grid: several times cheaper."""
 
     def make(self, observation: ObservationSpec, action: ActionSpec, key: Key[Array, ""]) -> SharedActorCritic:
         """Fresh networks; heads start near zero."""
@@ -171,19 +216,21 @@ class FullyConv:
         )
         inputs = observation.shape[-1] - len(categories) + sum(widths)
         one, two, three = self.channels
+        first, last = ((stride, stride), (3, 1)) if self.patches else ((5, 1), (2 * stride - 1, stride))
         convolutions = (
-            Conv(inputs, one, 5, 1, next(keys)),
+            Conv(inputs, one, *first, next(keys)),
             Conv(one, two, 3, 1, next(keys)),
-            Conv(two, three, 2 * stride - 1, stride, next(keys)),
+            Conv(two, three, *last, next(keys)),
         )
         is_place = tuple(name in self.places for name, _ in action.parts)
         plain = sum(size for size, place in zip(action.sizes, is_place, strict=True) if not place)
         head = MapHead(
             Linear(grid * grid * three, self.hidden, next(keys)),
             Linear(self.hidden, plain, next(keys), gain=0.01),
-            Linear(three, sum(is_place), next(keys), gain=0.01),
+            Linear(three, sum(is_place), next(keys), gain=0.01 / self.place_scale),
             action.sizes,
             is_place,
+            self.place_scale,
         )
         policy = Policy(encoder, ConvExtractor(encoder, embeddings, convolutions, self.normalise), head)
         return SharedActorCritic(policy, Linear(self.hidden, 1, next(keys), gain=1.0))

@@ -5,11 +5,15 @@ orthogonal, as in stable-baselines3.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
+
+Images = Float[Array, "_ _ _ _"]
+Kernel = Float[Array, "_ _ _ _"]
 
 
 class Linear(eqx.Module):
@@ -43,8 +47,59 @@ class Conv(eqx.Module):
 
     def __call__(self, images: Float[Array, "batch height width inputs"]) -> Float[Array, "batch _ _ outputs"]:
         """Apply to a batch of images."""
-        strides, layout = (self.stride, self.stride), ("NHWC", "HWIO", "NHWC")
-        return jax.lax.conv_general_dilated(images, self.weight, strides, "SAME", dimension_numbers=layout) + self.bias
+        if self.weight.shape[0] == self.stride:  # patches side by side: a matrix product
+            count, height, width, inputs = images.shape
+            side = self.stride
+            patches = images.reshape(count, height // side, side, width // side, side, inputs).swapaxes(2, 3)
+            return patches.reshape(*patches.shape[:3], -1) @ self.weight.reshape(-1, len(self.bias)) + self.bias
+        return convolve(images, self.weight, self.stride) + self.bias
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(2,))
+def convolve(images: Images, weight: Kernel, stride: int) -> Images:
+    """A convolution whose gradients are written as convolutions in the order of axes that XLA's fast code knows.
+
+    XLA brings others into this order only outside of loops, and in a loop, where all learning happens, takes a naive
+    way that is up to thirty times slower on a CPU.
+    """
+    return _in_order(images, weight, _same(images.shape[1], weight.shape[0], stride), stride=stride)
+
+
+def _convolve_forward(images: Images, weight: Kernel, stride: int) -> tuple[Images, tuple[Images, Kernel]]:
+    return convolve(images, weight, stride), (images, weight)
+
+
+def _convolve_backward(stride: int, saved: tuple[Images, Kernel], change: Images) -> tuple[Images, Kernel]:
+    images, weight = saved
+    size, length = weight.shape[0], images.shape[1]
+    before, after = _same(length, size, stride)
+    rest = length + before + after - (change.shape[1] - 1) * stride - size  # pixels that no kernel reaches
+    mirrored = weight[::-1, ::-1].swapaxes(2, 3)
+    padding = size - 1 - before, size - 1 - after + rest
+    of_images = _in_order(change, mirrored, padding, spread=stride)
+    # each input channel is an image whose channels are the batch, and the change a kernel as large as it
+    seen, became = images.transpose(3, 1, 2, 0), change.transpose(1, 2, 0, 3)
+    of_weight = _in_order(seen, became, (before, after - rest), apart=stride)
+    return of_images, of_weight.transpose(1, 2, 0, 3)
+
+
+convolve.defvjp(_convolve_forward, _convolve_backward)
+
+
+def _in_order(
+    images: Images, kernel: Kernel, padding: tuple[int, int], stride: int = 1, spread: int = 1, apart: int = 1
+) -> Images:
+    """A convolution over square images; pixels may be spread by zeros between them, or the kernel's be apart."""
+    layout = ("NHWC", "HWIO", "NHWC")
+    return jax.lax.conv_general_dilated(
+        images, kernel, (stride, stride), (padding, padding), (spread, spread), (apart, apart), layout
+    )
+
+
+def _same(length: int, size: int, stride: int) -> tuple[int, int]:
+    """Zeros before and after, so that every `stride`-th pixel has a kernel around it."""
+    before, after = jax.lax.padtype_to_pads((length,), (size,), (stride,), "SAME")[0]
+    return before, after
 
 
 class MLP(eqx.Module):

@@ -60,6 +60,22 @@ class Networks(Protocol):
         ...
 
 
+def logits_and_value(networks: Networks, observation: Any) -> tuple[Logits, Float[Array, "*batch"]]:
+    """Both at once: networks that share layers have a `both`, so that gradients flow back through these only once."""
+    if isinstance(networks, SharedNetworks):
+        return networks.both(observation)
+    return networks.policy(observation), networks.value(observation)
+
+
+@runtime_checkable
+class SharedNetworks(Networks, Protocol):
+    """Networks whose policy and value share layers."""
+
+    def both(self, observation: Any) -> tuple[Logits, Float[Array, "*batch"]]:
+        """Logits over actions and expected return, any leading axes."""
+        ...
+
+
 @runtime_checkable
 class NetworkConfig(Protocol):
     """Says what networks look like. Frozen, so that equal ones are equal and hash alike."""

@@ -15,15 +15,18 @@ from wakesleep.worlds.world import ActionSpec, ObservationSpec
 Config = PPOConfig | VTraceConfig
 
 _MAP = FullyConv(CATEGORICAL, PLACES, normalise=True)
-_SMALL_MAP = replace(_MAP, channels=(8, 16, 16))
+_SMALL_MAP = replace(_MAP, channels=(16, 8, 8), hidden=128, place_scale=8.0, patches=True)
 
 PRESETS: dict[str, dict[str, Config]] = {
     "minigrid": {"paper": PAPER, "fast": FAST, "vtrace": VTraceConfig()},
     "starcraft": {
         "paper": VTraceConfig(network=_MAP),
-        "fast": VTraceConfig(network=_SMALL_MAP, entropy_weight=3e-3, adam_epsilon=1e-5, max_grad_norm=1.0),
+        "fast": VTraceConfig(
+            num_steps=8, learning_rate=2e-3, adam_epsilon=1e-5, discount=0.97, reward_scale=0.1, entropy_weight=5e-3,
+            max_grad_norm=1.0, normalise_advantages=True, network=_SMALL_MAP,
+        ),
     },
-}
+}  # fmt: skip
 """By domain. In Minigrid `paper` and `fast` are PPO; in StarCraft II all are V-trace."""
 
 _MOST_INPUTS = 10_000

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep.nets import actions
-from wakesleep.nets.policy import NetworkConfig, Networks, Perceptrons, mask_of
+from wakesleep.nets.policy import NetworkConfig, Networks, Perceptrons, logits_and_value, mask_of
 from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState
 from wakesleep.wake.adam import clipped_adam
 from wakesleep.wake.rollout import Rollout, Terms
@@ -35,6 +35,8 @@ class VTraceConfig:
     adam_epsilon: float = 1e-8
     """Adam's. Advantages are not normalised here: once they are all small, a tiny epsilon blows their noise up."""
     discount: float = 0.99
+    reward_scale: float = 1.0
+    """Rewards are multiplied by this before anything is learned from them: values should be about 1 in size."""
     entropy_weight: float = 1e-3
     value_weight: float = 0.5
     max_grad_norm: float = 10.0
@@ -42,6 +44,11 @@ class VTraceConfig:
     """Importance weights of temporal-difference errors and of the policy gradient are cut here."""
     max_trace: float = 1.0
     """Importance weights along the trace are cut here."""
+    normalise_advantages: bool = False
+    """Whether advantages are divided by their root mean square: then the weight of the entropy means the same in tasks
+    with large rewards and with small ones."""
+    least_spread: float = 0.02
+    """They are divided by at least this, as where nothing happens there is only noise."""
     bootstrap_truncated: bool = True
     """Whether an episode cut by a step limit still has the value of where it was cut (else as if the task ended it)."""
     network: NetworkConfig = Perceptrons()
@@ -68,27 +75,43 @@ class VTrace(ActorCriticLearner):
         """Policy gradient, the value's squared error and the entropy, means over the rollout."""
         config, spec, mask = self.config, self.action_spec, mask_of(rollout.observation)
         weight = rollout.valid / jnp.maximum(jnp.sum(rollout.valid), 1)
-        logits = networks.policy(rollout.observation)
+        logits, value = logits_and_value(networks, rollout.observation)
         log_prob = actions.log_prob(spec, logits, rollout.action, mask)
-        value = networks.value(rollout.observation)
         final = rollout.terminated if config.bootstrap_truncated else rollout.ended
+        next_value = self._next_value(*jax.lax.stop_gradient((networks, value)), rollout)
         targets, advantage = jax.lax.stop_gradient(
             vtrace(
-                rollout.reward,
+                config.reward_scale * rollout.reward,
                 value,
-                jnp.where(final, 0, networks.value(rollout.successor)),
+                jnp.where(final, 0, next_value),
                 rollout.ended,
                 jnp.exp(log_prob - rollout.log_prob),
                 config.discount,
                 config.max_rho,
                 config.max_trace,
+                rollout.valid,
             )
         )
+        if config.normalise_advantages:
+            spread = jnp.sqrt(jnp.sum(weight * jnp.square(advantage)))
+            advantage = advantage / jnp.maximum(spread, config.least_spread)
         policy_loss = -jnp.sum(weight * log_prob * advantage)
         value_loss = jnp.sum(weight * jnp.square(value - targets))
-        entropy = jnp.sum(weight * actions.entropy(spec, logits, mask))
+        entropy = jnp.sum(weight * actions.spread(spec, logits, mask))
         total = policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy
         return total, {"policy": policy_loss, "value": value_loss, "entropy": entropy}
+
+    def _next_value(
+        self, networks: Networks, value: Float[Array, "time envs"], rollout: Rollout
+    ) -> Float[Array, "time envs"]:
+        """Values of the true successors. Where no episode was cut, most are those of the next row and known already."""
+        cut = rollout.truncated & ~rollout.terminated & self.config.bootstrap_truncated
+        last = networks.value(jax.tree.map(lambda leaf: leaf[-1], rollout.successor))
+        return jax.lax.cond(
+            jnp.any(cut[:-1]),
+            lambda: networks.value(rollout.successor),
+            lambda: jnp.concatenate([value[1:], last[None]]),
+        )
 
 
 def vtrace(
@@ -100,13 +123,16 @@ def vtrace(
     discount: float,
     max_rho: float = 1.0,
     max_trace: float = 1.0,
+    valid: Bool[Array, "time envs"] | None = None,
 ) -> tuple[Float[Array, "time envs"], Float[Array, "time envs"]]:
     """Value targets and policy-gradient advantages.
 
     `ratio` is the probability of each action under the learned policy over that under the behaviour. `next_value` is
-    that of the true successor, 0 where the task ended the episode; nothing flows across an end.
+    that of the true successor, 0 where the task ended the episode; nothing flows across an end. Rows that are not
+    `valid` did not take place: they teach nothing, and for the row before them they count as their value.
     """
-    rho, trace = jnp.minimum(ratio, max_rho), jnp.minimum(ratio, max_trace)
+    there = jnp.ones_like(ended) if valid is None else valid
+    rho, trace = jnp.minimum(ratio, max_rho) * there, jnp.minimum(ratio, max_trace) * there
     error = rho * (reward + discount * next_value - value)
 
     def back(later: Float[Array, "envs"], at: tuple[Array, ...]) -> tuple[Float[Array, "envs"], Float[Array, "envs"]]:

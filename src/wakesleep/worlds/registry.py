@@ -20,8 +20,8 @@ from wakesleep.worlds.minigrid import farama
 from wakesleep.worlds.minigrid.tasks import TASKS as MINIGRID_TASKS
 from wakesleep.worlds.minigrid.tasks import MinigridTask
 from wakesleep.worlds.starcraft.game import MAPS, GameWorld
+from wakesleep.worlds.starcraft.tasks import SMALL_TASKS, StarcraftTask
 from wakesleep.worlds.starcraft.tasks import TASKS as STARCRAFT_TASKS
-from wakesleep.worlds.starcraft.tasks import StarcraftTask
 from wakesleep.worlds.world import HostWorld, World
 
 
@@ -108,6 +108,7 @@ def _register_built_in() -> None:
     tables: tuple[tuple[str, Mapping[str, MinigridTask | StarcraftTask]], ...] = (
         ("minigrid", MINIGRID_TASKS),
         ("starcraft", STARCRAFT_TASKS),
+        ("starcraft-small", SMALL_TASKS),
     )
     for domain, table in tables:
         for task in table.values():

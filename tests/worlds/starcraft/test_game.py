@@ -56,9 +56,12 @@ def test_specs_agree_with_the_mock(screen):
     for name, size in PARTS[1:]:
         pixels = (screen, screen) if name in interface.PLACES else (size,)
         assert tuple(sizes[name]) == pixels
-    world = GameWorld("DefeatRoaches_one", screen=screen, make_env=mock_sc2_env.SC2TestEnv)
-    assert isinstance(world, HostWorld)
-    assert world.observation_spec == TASKS["DefeatRoaches_one"].world(screen).observation_spec == spec
+    for compact in (True, False):
+        world = GameWorld("DefeatRoaches_one", screen=screen, compact=compact, make_env=mock_sc2_env.SC2TestEnv)
+        simulated = TASKS["DefeatRoaches_one"].world(screen, compact=compact)
+        assert isinstance(world, HostWorld)
+        assert world.observation_spec == simulated.observation_spec
+    assert world.observation_spec == spec
     assert world.action_spec == TASKS["DefeatRoaches_one"].world(screen).action_spec
     first = world.reset(0)
     assert (first.view.shape, first.view.dtype) == ((1, *spec.shape), spec.dtype)

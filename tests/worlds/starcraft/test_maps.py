@@ -59,7 +59,7 @@ def test_another_reader_sees_the_same_maps(source, tmp_path):
         assert after.read_file(SCRIPT) == mpq.unpack(file.read_bytes()).read(SCRIPT)
 
 
-def scripts_of(source, tmp_path, number, returns=Returns.either):
+def scripts_of(source, tmp_path, number, returns=Returns.both):
     file, variant = make_maps(source, tmp_path / "out", returns)[number], variants(returns)[number]
     return [mpq.unpack(path.read_bytes()).read(SCRIPT) for path in (source / f"{variant.stock}.SC2Map", file)]
 
@@ -185,10 +185,14 @@ def test_the_command(source, tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["wakesleep", "starcraft", "maps", *map(str, arguments)])
         cli.main()
 
-    run("--source", source, "--out", tmp_path / "out", "--returns", "both")
+    run("--source", source, "--out", tmp_path / "out", "--returns", "either")
     made = [str(tmp_path / "out" / f"{variant.name}.SC2Map") for variant in variants()]
     assert capsys.readouterr().out.split() == made
-    assert Path(made[2]).read_bytes() == make_maps(source, tmp_path / "again", Returns.both)[2].read_bytes()
+    assert Path(made[2]).read_bytes() == make_maps(source, tmp_path / "again", Returns.either)[2].read_bytes()
+    run("--source", source, "--out", tmp_path / "default")
+    default = (tmp_path / "default" / Path(made[2]).name).read_bytes()
+    assert default == make_maps(source, tmp_path / "again", Returns.both)[2].read_bytes()
+    capsys.readouterr()
     with pytest.raises(SystemExit) as exit_info:
         run("--source", tmp_path / "nowhere", "--out", tmp_path / "out")
     assert exit_info.value.code == 2

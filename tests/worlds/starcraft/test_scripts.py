@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def stock_script(source, name):
     return mpq.unpack((Path(STOCK) / f"{name}.SC2Map").read_bytes()).read(SCRIPT).decode().replace("\r\n", "\n")
 
 
-def play(source, number, returns=Returns.either, seed=0):
+def play(source, number, returns=Returns.both, seed=0):
     variant = variants(returns)[number]
     return Map(scripts.edited(stock_script(source, variant.stock), variant.edits), seed)
 
@@ -81,7 +82,7 @@ def test_two_groups_of_roaches(source):
 def test_either_group_returns_by_itself(source, dead):
     other = {"Zergling": "Baneling", "Baneling": "Zergling"}[dead]
     full = {"Zergling": 9, "Baneling": 6}
-    game, drawn = play(source, 2), set()
+    game, drawn = play(source, 2, Returns.either), set()
     for wave in range(6):
         marines_are_in_line(game, 9 + 6 * wave)
         assert len(game.of(dead)) == full[dead]
@@ -102,15 +103,15 @@ def test_either_group_returns_by_itself(source, dead):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_both_groups_dead_at_once_return_together(source):
-    game = play(source, 2)
+    game = play(source, 2, Returns.either)
     game.kill(*game.of("Zergling", "Baneling"))
     assert Counter(unit.kind for unit in game.units if unit.alive) == {"Marine": 15, "Zergling": 9, "Baneling": 6}
     assert game.score == 75
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_the_other_reading_waits_for_both(source):
-    game = play(source, 2, Returns.both)
+def test_a_wave_waits_for_both_groups(source):
+    game = play(source, 2)
     game.kill(*game.of("Baneling"))
     assert (len(game.of("Zergling")), len(game.of("Baneling")), len(game.of("Marine"))) == (9, 0, 9)
     game.kill(*game.of("Zergling"))
@@ -129,10 +130,17 @@ def test_the_chat_command_starts_over(source, number):
     assert Counter(unit.kind for unit in game.units if unit.alive) == before
 
 
-@pytest.mark.parametrize(("task", "number"), [("DefeatRoaches_two", 1), ("DefeatZerglingsAndBanelings_two", 2)])
-def test_the_simulator_has_the_same_rules(task, number):
-    rules = TASKS[task]
-    game = play("own", number)
+@pytest.mark.parametrize(
+    ("task", "number", "returns"),
+    [
+        ("DefeatRoaches_two", 1, Returns.both),
+        ("DefeatZerglingsAndBanelings_two", 2, Returns.both),
+        ("DefeatZerglingsAndBanelings_two", 2, Returns.either),
+    ],
+)
+def test_the_simulator_has_the_same_rules(task, number, returns):
+    rules = TASKS[task] if returns is Returns.both else replace(TASKS[task], by_group=True)
+    game = play("own", number, returns)
     groups = [Counter(unit.kind for unit in game.names[name]) for name in ("gv_first", "gv_second")]
     assert groups == [Counter(kind.name.capitalize() for kind in group) for group in rules.groups]
     assert len(game.of("Marine")) == rules.marines

@@ -19,7 +19,7 @@ from wakesleep.worlds.starcraft.waves import LEFT_BOX, RIGHT_BOX
 NAMES = list(TASKS)
 OWN = 32
 ENVS, STEPS = 4, 240
-WORLDS = {name: task.world(16, compact=True) for name, task in TASKS.items()}
+WORLDS = {name: task.world(16) for name, task in TASKS.items()}
 
 traces = []
 
@@ -295,7 +295,7 @@ def test_reinforcements_end_at_the_slots(starts):
     assert distance.min() > 0.9  # they have room: a line as long as the arena, and more beside it
 
 
-def test_a_dead_group_returns_and_the_other_reading_waits_for_both(starts):
+def test_a_wave_waits_for_both_groups_and_the_other_reading_does_not(starts):
     name = "DefeatZerglingsAndBanelings_two"
 
     def no_zerglings(life):
@@ -304,15 +304,15 @@ def test_a_dead_group_returns_and_the_other_reading_waits_for_both(starts):
         return life
 
     state = edited(first(starts, name), life=no_zerglings)
-    after, _ = step(WORLDS[name], state, NO_OP, jax.random.key(2))
+    waiting, _ = step(WORLDS[name], state, NO_OP, jax.random.key(2))
+    assert (np.asarray(waiting.units.life)[OWN : OWN + 9] == 0).all()
+    assert int(waiting.tally.waves) == 0
+    by_itself = replace(TASKS[name], by_group=True).world(16)
+    after, _ = step(by_itself, state, NO_OP, jax.random.key(2))
     life = np.asarray(after.units.life)
     assert life[OWN : OWN + 9].tolist() == [35] * 9
     assert life[OWN + 9] == pytest.approx(12, abs=0.2)
     assert (life[:OWN] > 0).sum() == 15
-    both = replace(TASKS[name], by_group=False).world(16, compact=True)
-    waiting, _ = step(both, state, NO_OP, jax.random.key(2))
-    assert (np.asarray(waiting.units.life)[OWN : OWN + 9] == 0).all()
-    assert int(waiting.tally.waves) == 0
 
 
 def test_unavailable_functions_change_nothing(starts):
@@ -360,7 +360,7 @@ def test_fog_hides_and_remembers_shards(starts):
 
 
 def test_fog_hides_enemies(starts):
-    foggy = replace(TASKS["DefeatRoaches_one"], fog=True).world(16, compact=True)
+    foggy = replace(TASKS["DefeatRoaches_one"], fog=True).world(16)
     state = first(starts, "DefeatRoaches_one")
     layers = np.asarray(foggy.observe(state).view)[..., interface.UNIT_TYPE]
     assert (layers == Kind.MARINE).any()

@@ -89,7 +89,7 @@ class GameWorld:
         num_envs: int = 1,
         *,
         screen: int = interface.SCREEN,
-        compact: bool = False,
+        compact: bool = True,
         maps: Path | None = None,
         make_env: Callable[..., Env] | None = None,
     ) -> None:

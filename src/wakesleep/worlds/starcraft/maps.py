@@ -22,10 +22,10 @@ SUFFIX = ".SC2Map"
 class Returns(enum.Enum):
     """When enemies return in the two groups of Zerglings and Banelings: the paper can be read both ways."""
 
-    either = "either"
-    """When one group is dead, that group returns; all positions are reset, survivors keep the life they have."""
     both = "both"
     """When both groups are dead, both return."""
+    either = "either"
+    """When one group is dead, that group returns; all positions are reset, survivors keep the life they have."""
 
 
 class Variant(NamedTuple):
@@ -36,7 +36,7 @@ class Variant(NamedTuple):
     edits: tuple[Edit, ...]
 
 
-def variants(returns: Returns = Returns.either) -> tuple[Variant, ...]:
+def variants(returns: Returns = Returns.both) -> tuple[Variant, ...]:
     """The paper's three tasks that need a map of their own."""
     roaches = scripts.two_groups(
         scripts.ROACHES, Group("Roach", 3, spacing=1), Group("Roach", 3, spacing=1), stock_award=5, award=7
@@ -63,7 +63,7 @@ def edited_map(raw: bytes, edits: tuple[Edit, ...]) -> bytes:
     return mpq.pack(archive.with_file(SCRIPT, _encoded(scripts.edited(script, edits))))
 
 
-def make_maps(source: Path, out: Path, returns: Returns = Returns.either) -> list[Path]:
+def make_maps(source: Path, out: Path, returns: Returns = Returns.both) -> list[Path]:
     """Make all variant maps, or none if any stock map cannot be used. Maps that were made before are replaced."""
     made = {}
     for variant in variants(returns):

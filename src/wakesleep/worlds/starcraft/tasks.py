@@ -5,8 +5,9 @@ the stock minigames. Where the paper leaves a variant open (appendix, "Starcraft
 
 - Two groups: Marines stand in a line in the very middle, each group at a random point of the box on its side. Which
   of Zerglings and Banelings is on which side is drawn anew every wave.
-- Two groups of Zerglings and Banelings, "whenever a group has been defeated": that group returns, with six Marines,
-  and all positions are reset (`by_group`). The other reading, only when both are dead: `replace(task, by_group=False)`.
+- Two groups of Zerglings and Banelings, "whenever a group has been defeated": both groups return, with six Marines,
+  when both are dead. The other reading, each group returns by itself: `replace(task, by_group=True)`. Then an army can
+  grow on Zerglings alone and never meets a Baneling, and returns are thirty times as high (docs/starcraft.md).
 - Time: after 240 actions (120 seconds) an episode is truncated; the death of the last Marine terminates it.
 """
 
@@ -35,6 +36,9 @@ EPISODE_STEPS = 240
 """120 seconds of 16 loops, 8 loops an action."""
 BLOCK_STEPS = 2_000_000
 """Environment steps of the paper's learning blocks."""
+SMALL_SCREEN = 32
+SMALL_BLOCK_STEPS = 200_000
+"""Of the tasks for a small machine."""
 
 
 class StarcraftWorld(eqx.Module):
@@ -43,7 +47,7 @@ class StarcraftWorld(eqx.Module):
     rules: Rules
     screen: int = eqx.field(static=True, default=interface.SCREEN)
     """Pixels each way."""
-    compact: bool = eqx.field(static=True, default=False)
+    compact: bool = eqx.field(static=True, default=True)
     """Whether unit types are numbered from 1 to 5 instead of by PySC2's ids."""
     marines: int = eqx.field(static=True, default=MARINES)
     """Slots for Marines."""
@@ -124,16 +128,17 @@ class StarcraftTask:
     max_steps: int = EPISODE_STEPS
     in_paper: bool = True
     block_steps: int = BLOCK_STEPS
+    screen: int = interface.SCREEN
+    """Pixels each way, unless the world is made with others."""
 
     @property
     def optimal(self) -> None:
         """The best mean return is not known."""
         return None
 
-    def world(
-        self, screen: int = interface.SCREEN, *, compact: bool = False, marine_slots: int = MARINES
-    ) -> StarcraftWorld:
-        """The task as a world."""
+    def world(self, screen: int | None = None, *, compact: bool = True, marine_slots: int = MARINES) -> StarcraftWorld:
+        """The task as a world. Agents that dream observations need `compact` unit types: they spell them all out."""
+        screen = self.screen if screen is None else screen
         interface.check_screen(screen)
         self._check(marine_slots)
         kinds = [kind for group in self.groups for kind in group]
@@ -217,9 +222,17 @@ TASKS = {
         _ZERGLINGS,
         replace(
             _ZERGLINGS, name="DefeatZerglingsAndBanelings_two",
-            groups=((Kind.ZERGLING,) * 9, (Kind.BANELING,) * 6), reinforcements=6, by_group=True,
+            groups=((Kind.ZERGLING,) * 9, (Kind.BANELING,) * 6), reinforcements=6,
             goal="9 Marines between 9 Zerglings and 6 Banelings defeat them, again and again",
         ),
     )
 }  # fmt: skip
-"""All tasks by name."""
+"""The paper's tasks by name."""
+
+SMALL_TASKS = {
+    f"{name}Small": replace(
+        task, name=f"{name}Small", goal=f"{task.goal}; small screen", screen=SMALL_SCREEN, block_steps=SMALL_BLOCK_STEPS
+    )
+    for name, task in TASKS.items()
+}
+"""The same for a small machine: a quarter of the pixels, and shorter blocks. The battles are the same."""
