@@ -51,7 +51,10 @@ class Conv(eqx.Module):
             count, height, width, inputs = images.shape
             side = self.stride
             patches = images.reshape(count, height // side, side, width // side, side, inputs).swapaxes(2, 3)
-            return patches.reshape(*patches.shape[:3], -1) @ self.weight.reshape(-1, len(self.bias)) + self.bias
+            return (
+                patches.reshape(*patches.shape[:3], side * side * inputs) @ self.weight.reshape(-1, len(self.bias))
+                + self.bias
+            )
         return convolve(images, self.weight, self.stride) + self.bias
 
 
