@@ -36,8 +36,8 @@ def test_a_wake_sleep_agent_lives_on_the_game_and_through_a_crash(monkeypatch, t
     monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
     for task in TASKS:
         make = partial(GameWorld, task, screen=16, compact=True)
-        registry.register(f"{task}Small", make, domain="starcraft-game", block_steps=64)
-    syllabus = pairwise(*(f"{task}Small" for task in TASKS), seed=1, episodes=3)
+        registry.register(f"{task}Tiny", make, domain="starcraft-game", block_steps=64)
+    syllabus = pairwise(*(f"{task}Tiny" for task in TASKS), seed=1, episodes=3)
     life = LifetimeSpec("hidden", "fast", syllabus, 0, SMALL).open(tmp_path / "life")
     most = []
     life.run(lambda part, note: most.append(sum(game.running for game in plan.games)))

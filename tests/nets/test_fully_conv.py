@@ -111,7 +111,9 @@ def test_it_learns_to_point_at_a_mark():
     """Chance pays 1 in 32; the function and the place must both be right."""
     world = Pointing()
     network = FullyConv((0,), ("where",), channels=(8, 8, 8), hidden=32)
-    config = VTraceConfig(num_envs=64, num_steps=2, learning_rate=3e-3, entropy_weight=1e-2, network=network)
+    config = VTraceConfig(
+        num_envs=64, num_steps=2, learning_rate=3e-3, entropy_weight=1e-2, normalise_advantages=True, network=network
+    )
     learner = VTrace(world.observation_spec, world.action_spec, config)
     state, life = learner.init(jax.random.key(0)), start_life(world, jax.random.key(1), 64)
     before = evaluate(world, learner.policy(state), jax.random.key(2), 300).total_reward.mean()

@@ -204,7 +204,7 @@ def test_pysc2s_own_environment_plays(monkeypatch, folder):
     """`SC2Env` itself, talking to a fake game: maps, seeds, score to rewards, the clock, orders on the wire."""
     plan = Plan()
     plan.install(monkeypatch, folder)
-    world = GameWorld("DefeatRoaches_two", 2, screen=32)
+    world = GameWorld("DefeatRoaches_two", 2, screen=32, compact=False)
     seen = world.reset(seed=5)
     for number, game in enumerate(plan.games):
         assert game.created[0].random_seed == 5 + number
