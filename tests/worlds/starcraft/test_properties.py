@@ -139,7 +139,7 @@ def test_orders_survive_until_they_are_done(task, seed, here, there):
             return  # everyone begins anew
         before, after = at(units, moment), at(units, moment + 1)
         told = np.asarray((before.life > 0) & (after.life > 0) & (before.order == (Order.MOVE, Order.PATROL)[seed % 2]))
-        told &= np.arange(len(told)) < OWN
+        told = told & (np.arange(len(told)) < OWN)
         keeps = np.asarray(after.order == before.order)
         same_goal = np.asarray((after.goal_x == before.goal_x) & (after.goal_y == before.goal_y))
         away = np.asarray(jnp.hypot(after.x - before.goal_x, after.y - before.goal_y))
