@@ -1,13 +1,13 @@
 """Makes the golden values: what l2metrics 3.1.0 itself says about the small logs in golden/. Not run by the tests.
 
-    python3.11 -m venv /tmp/l2venv
-    /tmp/l2venv/bin/pip install l2metrics==3.1.0 l2logger==1.8.2 numpy==1.26.4 pandas==2.3.3 pyarrow==25.0.1 \
+    python3.11 -m venv .venv-l2
+    .venv-l2/bin/pip install l2metrics==3.1.0 l2logger==1.8.2 numpy==1.26.4 pandas==2.3.3 pyarrow==25.0.1 \
         scipy==1.17.1 matplotlib==3.11.2 seaborn==0.13.2
     wakesleep run --out own/pairwise --agent baseline --tasks DoorKey_S5 DistShift_R2 --scale 0.03 --episodes 8
     wakesleep run --out own/alternating --agent baseline --scenario alternating \
         --tasks SimpleCrossing_S9N1 DistShift_R2 --scale 0.02 --episodes 5 --seed 1
     wakesleep experts train --out own-experts --tasks DoorKey_S5 DistShift_R2 --steps 9000 --seeds 2
-    /tmp/l2venv/bin/python tests/metrics/make_golden.py own own-experts
+    .venv-l2/bin/python tests/metrics/make_golden.py own own-experts
 
 The last two folders are copied (logs and JSON files only) to golden/own and golden/own-experts; without them, what is
 there stays. Everything else is made up here from seeds: logs with drifting random rewards, so that no value is special.

@@ -33,7 +33,7 @@ class VTraceConfig:
     learning_rate: float = 1e-3
     """Adam's (the paper)."""
     adam_epsilon: float = 1e-8
-    """Adam's. Advantages are not normalised here: once they are all small, a tiny epsilon blows their noise up."""
+    """Adam's. Where advantages are not normalised and all become small, a tiny epsilon blows their noise up."""
     discount: float = 0.99
     reward_scale: float = 1.0
     """Rewards are multiplied by this before anything is learned from them: values should be about 1 in size."""
