@@ -21,8 +21,8 @@ PROGRAM = (
     "import wakesleep.lifetime.life as life; life.SECONDS_BETWEEN_SAVES = 0.5; from wakesleep.cli import main; main()"
 )
 LIFE = (
-    "run", "--agent", "hidden", "--preset", "fast", "--tasks", "DistShift_R2", "DoorKey_S5", "--scale", "0.15",
-    "--episodes", "20", "--set", "sleep.iterations=2000", "sleeps_per_block=2", "--out",
+    "run", "--agent", "hidden", "--preset", "fast", "--tasks", "DistShift_R2", "DoorKey_S5", "--scale", "0.08",
+    "--episodes", "20", "--set", "sleep.iterations=800", "sleeps_per_block=2", "--out",
 )  # fmt: skip
 
 

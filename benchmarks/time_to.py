@@ -10,6 +10,7 @@ core: the runs themselves were made on a machine that did other things too.
 import csv
 from collections import defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import tyro
@@ -21,16 +22,25 @@ from wakesleep.worlds.minigrid.tasks import OPTIMAL_RETURNS
 RESULTS = Path(__file__).parent / "results"
 
 
-def ours() -> dict[str, list[int | None]]:
-    """Steps of each run of a task, None where it never got there."""
+class Run(NamedTuple):
+    """One run of a task."""
+
+    reached: float
+    """Steps until it was there, infinite if never."""
+    steps: int
+    """How long it was."""
+
+
+def ours() -> dict[str, list[Run]]:
+    """The runs of each task."""
     found = defaultdict(list)
     with (RESULTS / "blocks_fast.csv").open(newline="") as opened:
         for row in csv.DictReader(opened):
-            found[row["task"]].append(int(row["steps_to_90"]) if row["steps_to_90"] else None)
+            found[row["task"]].append(Run(float(row["steps_to_90"] or "inf"), int(row["steps"])))
     return found
 
 
-def reference() -> dict[str, list[int | None]]:
+def reference() -> dict[str, list[Run]]:
     """The same of stable-baselines3."""
     curves, finished = defaultdict(list), set()
     with (RESULTS / "sb3_curves.csv").open(newline="") as opened:
@@ -38,24 +48,23 @@ def reference() -> dict[str, list[int | None]]:
             run = row["task"], int(row["seed"])
             if row["steps"] == "final":
                 finished.add(run)
-            elif row["mean_return"]:
-                curves[run].append((int(row["steps"]), float(row["mean_return"])))
+            else:
+                curves[run].append((int(row["steps"]), float(row["mean_return"] or "nan")))
     found = defaultdict(list)
     for task, seed in sorted(finished):
-        level = 0.9 * OPTIMAL_RETURNS[task]
-        found[task].append(next((steps for steps, value in curves[task, seed] if value >= level), None))
+        level, curve = 0.9 * OPTIMAL_RETURNS[task], curves[task, seed]
+        found[task].append(Run(next((steps for steps, value in curve if value >= level), np.inf), curve[-1][0]))
     return found
 
 
-def words(runs: list[int | None], rate: float) -> tuple[str, float | None]:
-    """The median time of the runs, and how many got there."""
-    if not runs:
-        return "not run", None
-    reached = [run for run in runs if run is not None]
-    if len(reached) * 2 <= len(runs):
-        return f"never in {len(runs) - len(reached)} of {len(runs)}", None
-    median = float(np.median([np.inf if run is None else run for run in runs])) / rate
-    return f"{median:.0f} s ({len(reached)} of {len(runs)})", median
+def words(runs: list[Run], rate: float) -> tuple[str, float]:
+    """The median time of the runs, and how many got there; a median of infinity means only that runs were too short."""
+    reached = [run for run in runs if np.isfinite(run.reached)]
+    median = float(np.median([run.reached for run in runs])) / rate
+    if np.isfinite(median):
+        return f"{median:.0f} s ({len(reached)} of {len(runs)})", median
+    steps = min(run.steps for run in runs)
+    return f"not in {steps:,} steps, {steps / rate:.0f} s ({len(reached)} of {len(runs)})", median
 
 
 def main(fast_rate: float, sb3_rate: float) -> None:
@@ -69,11 +78,12 @@ def main(fast_rate: float, sb3_rate: float) -> None:
     table = Table(*columns, title="Time to 90% of the optimal return: median, runs that got there")
     own, theirs = ours(), reference()
     for task in OPTIMAL_RETURNS:
-        if task not in own:
+        if not own[task] or not theirs[task]:
             continue
         (cell, mine), (their_cell, other) = words(own[task], fast_rate), words(theirs[task], sb3_rate)
-        table.add_row(task, cell, their_cell, f"{other / mine:.0f}" if mine and other else "")
-    Console().print(table)
+        least = min(run.steps for run in theirs[task]) / sb3_rate / mine
+        table.add_row(task, cell, their_cell, f"{other / mine:.0f}" if np.isfinite(other) else f"over {least:.0f}")
+    Console(width=110).print(table)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ from wakesleep.wake.trajectories import record
 from wakesleep.worlds.starcraft import interface
 from wakesleep.worlds.starcraft.tasks import TASKS
 
+pytestmark = pytest.mark.computes
+
 SIZES = interface.ACTION_SPEC.sizes
 TASK = "DefeatRoaches_one"
 WORLD = TASKS[TASK].world(16)

@@ -14,6 +14,8 @@ ENDED = [0, 0, 1, 0, 0, 0]
 # with lambda 0.95; discount 0.9, but 0 after the third step.
 RLAX_TARGETS = [0.9632272, -0.0364001, 0.104, -1.634639, -1.9273769, -1.5415299]
 RLAX_ADVANTAGE = [-0.3367728, -0.9864, 0.804, -0.3646392, -1.307377, -1.5815299]
+RLAX_DECAYED_TARGETS = [0.9837661, -0.1811201, 0.104, -1.194345, -1.6427015, -1.5415299]  # with lambda 0.8
+RLAX_DECAYED_ADVANTAGE = [-0.3162338, -1.13112, 0.804, 0.075655, -1.0227014, -1.5815299]
 RLAX_GAE = [-0.7974766, -0.5643002, 1.34, -0.3878511, -1.4033347, -1.7769998]
 
 
@@ -30,6 +32,12 @@ def test_vtrace_equals_rlax():
     targets, advantage = vtrace(*inputs(), column(RATIO), 0.9)
     np.testing.assert_allclose(targets[:, 0], RLAX_TARGETS, atol=1e-5)
     np.testing.assert_allclose(advantage[:, 0], RLAX_ADVANTAGE, atol=1e-5)
+
+
+def test_decaying_traces_equal_rlax():
+    targets, advantage = vtrace(*inputs(), column(RATIO), 0.9, trace_decay=0.8)
+    np.testing.assert_allclose(targets[:, 0], RLAX_DECAYED_TARGETS, atol=1e-5)
+    np.testing.assert_allclose(advantage[:, 0], RLAX_DECAYED_ADVANTAGE, atol=1e-5)
 
 
 def test_gae_equals_rlax():
@@ -74,3 +82,9 @@ def test_on_policy_vtrace_is_gae_with_lambda_one():
     reward, value, next_value, ended = inputs()
     targets, _ = vtrace(reward, value, next_value, ended, jnp.ones_like(reward), 0.9)
     np.testing.assert_allclose(targets - value, gae(reward, value, next_value, ended, 0.9, 1.0), atol=1e-5)
+
+
+def test_on_policy_vtrace_with_decaying_traces_is_gae():
+    reward, value, next_value, ended = inputs()
+    targets, _ = vtrace(reward, value, next_value, ended, jnp.ones_like(reward), 0.9, trace_decay=0.7)
+    np.testing.assert_allclose(targets - value, gae(reward, value, next_value, ended, 0.9, 0.7), atol=1e-5)

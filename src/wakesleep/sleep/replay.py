@@ -117,12 +117,15 @@ class RandomReplay(eqx.Module):
         chosen = jax.random.permutation(choice_key, available)[:count]
         sleep = np.concatenate([self.sleep[: self.filled], np.full(count, self.sleep.max() + 1)])
         kept = np.sort(_fair_share(sleep, capacity, room_key))
-        joined = jax.tree.map(
-            lambda old, new: jnp.concatenate([old[: self.filled], new[chosen]])[kept], self.pairs, buffer.pairs
-        )
         missing = capacity - len(kept)
-        padded = jax.tree.map(lambda leaf: jnp.pad(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)), joined)
-        return RandomReplay(padded, np.concatenate([sleep[kept], np.full(missing, -1)]))
+
+        def joined(old: Array, new: Array) -> Array:
+            """In NumPy: the shapes differ with every sleep, and JAX would compile for each."""
+            both = np.concatenate([np.asarray(old)[: self.filled], np.asarray(new[chosen])])[kept]
+            return jnp.asarray(np.pad(both, [(0, missing)] + [(0, 0)] * (both.ndim - 1)))
+
+        pairs = jax.tree.map(joined, self.pairs, buffer.pairs)
+        return RandomReplay(pairs, np.concatenate([sleep[kept], np.full(missing, -1)]))
 
 
 def random_replay(

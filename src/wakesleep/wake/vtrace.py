@@ -1,8 +1,8 @@
 """Actor-critic with V-trace targets (IMPALA, Espeholt et al. 2018): the paper's wake learner in StarCraft II.
 
 V-trace corrects for actions that another policy chose: the advising sleep policy, or this one some updates ago. One
-iteration is one gradient step on `num_envs` trajectories of `num_steps`. Where the paper is silent the settings are
-Reaver's, which its authors built on.
+iteration is a gradient step, or several (`passes`), on `num_envs` trajectories of `num_steps`. Where the paper is silent
+the settings are Reaver's, which its authors built on.
 
 `vtrace` is written out here rather than taken from rlax, which knows no truncated episodes and brings a nightly build
 of another framework along. A test holds the two equal where both apply.
@@ -30,6 +30,8 @@ class VTraceConfig:
     """Trajectories per update (the paper)."""
     num_steps: int = 16
     """Length of a trajectory (Reaver)."""
+    passes: int = 1
+    """Gradient steps on the same trajectories; V-trace corrects for the policy's having moved on between them."""
     learning_rate: float = 1e-3
     """Adam's (the paper)."""
     adam_epsilon: float = 1e-8
@@ -44,6 +46,8 @@ class VTraceConfig:
     """Importance weights of temporal-difference errors and of the policy gradient are cut here."""
     max_trace: float = 1.0
     """Importance weights along the trace are cut here."""
+    trace_decay: float = 1.0
+    """By how much later errors count less with every step back: GAE's lambda. Less than 1 means less noise."""
     normalise_advantages: bool = False
     """Whether advantages are divided by their root mean square: then the weight of the entropy means the same in tasks
     with large rewards and with small ones."""
@@ -66,10 +70,15 @@ class VTrace(ActorCriticLearner):
         )
 
     def learn(self, state: LearnerState, rollout: Rollout, key: Key[Array, ""]) -> tuple[LearnerState, Terms]:
-        """One gradient step on a rollout. Returns the loss terms as well."""
+        """Improve on a rollout. Returns the mean of each loss term as well."""
         del key  # nothing here is random
-        gradient, terms = jax.grad(self.loss, has_aux=True)(state.networks, rollout)
-        return self.descend(state, gradient), terms
+
+        def step(state: LearnerState, _: None) -> tuple[LearnerState, Terms]:
+            gradient, terms = jax.grad(self.loss, has_aux=True)(state.networks, rollout)
+            return self.descend(state, gradient), terms
+
+        state, terms = jax.lax.scan(step, state, length=self.config.passes)
+        return state, jax.tree.map(jnp.mean, terms)
 
     def loss(self, networks: Networks, rollout: Rollout) -> tuple[Float[Array, ""], Terms]:
         """Policy gradient, the value's squared error and the entropy, means over the rollout."""
@@ -89,6 +98,7 @@ class VTrace(ActorCriticLearner):
                 config.discount,
                 config.max_rho,
                 config.max_trace,
+                config.trace_decay,
                 rollout.valid,
             )
         )
@@ -123,6 +133,7 @@ def vtrace(
     discount: float,
     max_rho: float = 1.0,
     max_trace: float = 1.0,
+    trace_decay: float = 1.0,
     valid: Bool[Array, "time envs"] | None = None,
 ) -> tuple[Float[Array, "time envs"], Float[Array, "time envs"]]:
     """Value targets and policy-gradient advantages.
@@ -132,7 +143,7 @@ def vtrace(
     `valid` did not take place: they teach nothing, and for the row before them they count as their value.
     """
     there = jnp.ones_like(ended) if valid is None else valid
-    rho, trace = jnp.minimum(ratio, max_rho) * there, jnp.minimum(ratio, max_trace) * there
+    rho, trace = jnp.minimum(ratio, max_rho) * there, trace_decay * jnp.minimum(ratio, max_trace) * there
     error = rho * (reward + discount * next_value - value)
 
     def back(later: Float[Array, "envs"], at: tuple[Array, ...]) -> tuple[Float[Array, "envs"], Float[Array, "envs"]]:
@@ -142,6 +153,7 @@ def vtrace(
 
     correction = jax.lax.scan(back, jnp.zeros_like(error[0]), (error, trace, ended), reverse=True)[1]
     targets = value + correction
-    next_target = jnp.where(ended[:-1], next_value[:-1], targets[1:])
+    later = trace_decay * targets[1:] + (1 - trace_decay) * value[1:]
+    next_target = jnp.where(ended[:-1], next_value[:-1], later)
     next_target = jnp.concatenate([next_target, next_value[-1:]])
     return targets, rho * (reward + discount * next_target - value)
