@@ -1,7 +1,7 @@
 """Tests share compiled programs through JAX's persistent cache, and run on one thread per process.
 
-Most of their time is compiling. Without XLA's fusion emitters and most optimisations that takes a quarter as long; tests
-that compute for long are marked `computes` and compile with more of them. To test as users run:
+Most of their time is compiling. Without XLA's fusion emitters and most optimisations that takes a quarter as long;
+tests that compute for long are marked `computes` and compile with more of them. To test as users run:
 
     XLA_FLAGS="--xla_cpu_use_fusion_emitters=true --xla_backend_optimization_level=3" \\
         JAX_DISABLE_MOST_OPTIMIZATIONS=0 make test

@@ -32,7 +32,6 @@ def experts(tmp_path_factory):
     return folder
 
 
-@pytest.mark.computes
 def test_an_expert_is_distilled(experts, tmp_path):
     file = tmp_path / "result.json"
     folder = expert_folder(experts, "DoorKey_S5", 0)
@@ -45,7 +44,6 @@ def test_an_expert_is_distilled(experts, tmp_path):
     assert json.loads(file.read_text())["difference"] > 0.5  # one step of sleep teaches nothing
 
 
-@pytest.mark.computes
 def test_a_sleep_policy_follows(tmp_path):
     file = tmp_path / "result.json"
     studies.follow_task("DoorKey_S5", "hidden", 0, 2, "fast", SMALL, 0.205, file, ignore)

@@ -1,5 +1,6 @@
 """Sleep: every architecture imitates; replay keeps what experience alone forgets; what is frozen stays frozen."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -120,23 +121,29 @@ def test_the_first_sleep_replays_experience_only(slept_once):
 def test_hidden_dreams_do_not_reach_the_extractor(slept_once):
     model, weights = slept_once[0][Architecture.HIDDEN], LossWeights()
     dream = model.dream(jax.random.key(0), 8)
-    gradient = jax.grad(lambda model: weights.total(model.loss(NO_PAIRS, dream, jax.random.key(1))).sum())(model)
+
+    @eqx.filter_jit
+    @jax.grad
+    def gradient_of(model, pairs, dream):
+        return weights.total(model.loss(pairs, dream, jax.random.key(1))).sum()
+
+    gradient = gradient_of(model, NO_PAIRS, dream)
     assert all((leaf == 0).all() for leaf in jax.tree.leaves(gradient.policy.extractor))
     assert any((leaf != 0).any() for leaf in jax.tree.leaves(gradient.policy.head))
-    pairs = task(0, 16)
-    nothing = no_dream(model)
-    gradient = jax.grad(lambda model: weights.total(model.loss(pairs, nothing, jax.random.key(1))).sum())(model)
+    gradient = gradient_of(model, task(0, 16), no_dream(model))
     assert any((leaf != 0).any() for leaf in jax.tree.leaves(gradient.policy.extractor))
 
 
 def test_imitation_teaches_the_vae_only_where_the_policy_looks_through_it(slept_once):
     """Sequential: yes. Two-headed and hidden: the policy stands beside the VAE."""
 
-    def imitation(model):
+    @eqx.filter_jit
+    @jax.grad
+    def gradient_of(model):
         return model.loss(task(0, 16), no_dream(model), jax.random.key(1)).imitation.sum()
 
     for kind, model in slept_once[0].items():
-        gradient = jax.grad(imitation)(model)
+        gradient = gradient_of(model)
         reaches = any((leaf != 0).any() for leaf in jax.tree.leaves(gradient.vae))
         assert reaches == (kind is Architecture.SEQUENTIAL)
 

@@ -1,5 +1,6 @@
 """Sleep on maps: the VAE of convolutions, its batch normalisation, and the architectures around it."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -66,7 +67,7 @@ def test_layers_are_spelled_out_and_read_back():
 @pytest.mark.parametrize("kind", list(Architecture))
 def test_every_architecture_imitates_on_maps(kind):
     config = ModelConfig(kind, NETWORK, latent=16, hidden=64, channels=8)
-    model, pairs = config.make(*SPECS, jax.random.key(1)), pairs_of(1000)
+    model, pairs = eqx.filter_jit(config.make)(*SPECS, jax.random.key(1)), pairs_of(1000)
     assert isinstance(model, SleepModel)
     buffer, none = wake_buffer(*SPECS, 1000).add(pairs), random_replay(*SPECS, 64)
     sleep = SleepConfig(800, 32, weights=LossWeights(3.0, 1.0, 0.03), learning_rate=2e-3)

@@ -37,7 +37,6 @@ def mean_return(task, policy, episodes=100):
     return float(evaluate(wakesleep.make(task), policy, jax.random.key(99), episodes).total_reward.mean())
 
 
-@pytest.mark.computes
 def test_ppo_with_the_papers_settings_learns_door_key():
     """The best possible return is 0.9645; stable-baselines3 gets there in about 20,000 steps."""
     learner = PPO(*SPECS, PAPER)
@@ -45,14 +44,12 @@ def test_ppo_with_the_papers_settings_learns_door_key():
     assert mean_return("DoorKey_S5", learner.policy(state)) > 0.85
 
 
-@pytest.mark.computes
 def test_vtrace_learns_door_key():
     """The best possible return is 0.9645, a newborn has 0.03."""
     state, _ = learn_advised(400, 0.0)  # 204,800 steps
     assert mean_return("DoorKey_S5", VTrace(*SPECS).policy(state)) > 0.85
 
 
-@pytest.mark.computes
 def test_vtrace_learns_also_where_another_policy_acts():
     """The advisor has learned nothing and takes half of the actions: even so, episodes soon bring ten times as much.
 

@@ -1,8 +1,8 @@
 """Actor-critic with V-trace targets (IMPALA, Espeholt et al. 2018): the paper's wake learner in StarCraft II.
 
 V-trace corrects for actions that another policy chose: the advising sleep policy, or this one some updates ago. One
-iteration is a gradient step, or several (`passes`), on `num_envs` trajectories of `num_steps`. Where the paper is silent
-the settings are Reaver's, which its authors built on.
+iteration is a gradient step, or several (`passes`), on `num_envs` trajectories of `num_steps`. Where the paper is
+silent the settings are Reaver's, which its authors built on.
 
 `vtrace` is written out here rather than taken from rlax, which knows no truncated episodes and brings a nightly build
 of another framework along. A test holds the two equal where both apply.
