@@ -35,7 +35,7 @@ def ours(task, count, seed=0):
 
 
 @cache
-def farama(task, count=1500):
+def farama(task, count=800):
     env = make_env(task)
     env.reset(seed=0)
     layouts = []
