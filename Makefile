@@ -9,7 +9,7 @@ BENCH_VENV := .venv-bench
 SB3_VENV := .venv-sb3
 INSTALL := install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-sb3 lint types bench parity clean install dev starcraft
+.PHONY: demo test test-sb3 lint types browser bench parity clean install dev starcraft
 # PySC2 asks for packages that break it; what it really needs is our extra (pyproject.toml)
 PYSC2 := --no-deps pysc2==4.0.0
 
@@ -38,7 +38,7 @@ starcraft: install
 demo: install
 	$(BIN)/python -m wakesleep.demo
 
-test: lint types
+test: lint types browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: dev
@@ -48,6 +48,12 @@ lint: dev
 
 types: dev
 	$(BIN)/mypy
+
+# The page is tested in a real browser. On a machine of CI's it is installed; on yours the tests are skipped without one
+browser:
+	@if [ -n "$$CI" ] && ! command -v chromedriver >/dev/null && command -v apt-get >/dev/null; then \
+		{ apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } >/dev/null 2>&1 || \
+		echo "Chromium could not be installed: the tests of the report page will be skipped"; fi
 
 bench: install $(BENCH_VENV)/.installed $(SB3_VENV)/.installed
 	$(BIN)/python benchmarks/worlds.py --envpool-python $(BENCH_VENV)/bin/python

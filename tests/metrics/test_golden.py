@@ -1,11 +1,15 @@
 """Equal to l2metrics 3.1.0: on every golden log, with every option (see make_golden.py)."""
 
+import itertools
 import json
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from wakesleep.metrics import relative
+from wakesleep.metrics.curves import Saturation, smooth
 from wakesleep.metrics.experts import read_experts
 from wakesleep.metrics.lifetime import measure
 from wakesleep.metrics.prepare import Options, Range
@@ -40,6 +44,31 @@ def same(found, expected):
     return found is None if expected is None else found is not None and found == pytest.approx(expected, **CLOSE)
 
 
+def efficiencies(case, monkeypatch):
+    """Sample efficiency for every choice among peaks that are equal but for rounding.
+
+    Mirrored ends make such peaks whenever a curve is highest there. We take the first; in l2metrics the last digit
+    decides, and so the processor.
+    """
+    found, choices = [], []
+
+    def every(values):
+        smoothed = smooth(values)
+        ties = np.flatnonzero(np.isclose(smoothed, smoothed.max(), rtol=1e-12, atol=0))
+        choices.append(len(ties))
+        at = ties[picks[len(choices) - 1] if len(choices) <= len(picks) else 0]
+        return Saturation(float(smoothed[at]), int(at))
+
+    monkeypatch.setattr(relative, "saturation", every)
+    picks = ()
+    ours(case)
+    for picks in itertools.product(*map(range, tuple(choices))):
+        choices.clear()
+        found.append(ours(case).values["sample_efficiency"].number)
+    monkeypatch.undo()
+    return found
+
+
 def test_nothing_is_untested():
     cases = STORED["cases"]
     assert STORED["made_with"]["l2metrics"] == "3.1.0"
@@ -57,13 +86,16 @@ def test_nothing_is_untested():
 
 
 @pytest.mark.parametrize("log", LOGS)
-def test_lifetime_metrics_equal_l2metrics(log):
+def test_lifetime_metrics_equal_l2metrics(log, monkeypatch):
     for case in STORED["cases"]:
         if case["log"] != log:
             continue
         found = ours(case).values
         for name, expected in zip(STORED["names"], case["lifetime"], strict=True):
-            assert same(found[name].number, expected), (name, case["options"])
+            equal = same(found[name].number, expected)
+            if not equal and name == "sample_efficiency":
+                equal = any(same(number, expected) for number in efficiencies(case, monkeypatch))
+            assert equal, (name, case["options"])
             assert found[name].known or found[name].reason
 
 

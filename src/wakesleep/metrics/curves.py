@@ -6,6 +6,8 @@ import numpy as np
 
 WINDOWS = ("flat", "hanning", "hamming", "bartlett", "blackman")
 LONGEST_WINDOW, WINDOW_PART, TERMINAL_PART = 100, 0.2, 0.1
+ROUNDING = 1e-12
+"""Of the greatest number of a curve: differences up to this are none."""
 
 
 class Curve(NamedTuple):
@@ -54,10 +56,14 @@ def terminal(curve: Curve, is_train: bool) -> float:
 
 
 def saturation(values: np.ndarray) -> Saturation:
-    """The peak of the curve, smoothed (once more)."""
+    """The peak of the curve, smoothed (once more): where it is first reached, but for rounding.
+
+    On a plateau the last digits of the averages, which differ from one processor to another, must not decide.
+    """
     smoothed = smooth(values)
-    at = int(np.argmax(smoothed))
-    return Saturation(float(smoothed[at]), at)
+    peak = smoothed.max()
+    at = int(np.argmax(smoothed >= peak - ROUNDING * np.abs(smoothed).max()))
+    return Saturation(float(peak), at)
 
 
 def recovery_time(curve: Curve, level: float) -> int:
