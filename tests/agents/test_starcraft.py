@@ -62,7 +62,7 @@ def test_the_baseline_learns():
     state = agent.init(jax.random.key(0))
     life = start_life(WORLD, jax.random.key(1), agent.num_envs)
     after, _, progress = agent.live(state, WORLD, life, jax.random.key(3), 2, 2)
-    assert int(after.updates) == 2
+    assert int(after.updates) == 2 * agent.learner.config.passes
     assert finite(after.networks)
     assert np.isfinite(progress.reward).all()
 

@@ -50,23 +50,22 @@ def efficiencies(case, monkeypatch):
     Mirrored ends make such peaks whenever a curve is highest there. We take the first; in l2metrics the last digit
     decides, and so the processor.
     """
-    found, choices = [], []
+    ties, chosen = [], iter(())
 
     def every(values):
         smoothed = smooth(values)
-        ties = np.flatnonzero(np.isclose(smoothed, smoothed.max(), rtol=1e-12, atol=0))
-        choices.append(len(ties))
-        at = ties[picks[len(choices) - 1] if len(choices) <= len(picks) else 0]
+        peaks = np.flatnonzero(np.isclose(smoothed, smoothed.max(), rtol=1e-12, atol=0))
+        ties.append(len(peaks))
+        at = peaks[next(chosen, 0)]
         return Saturation(float(smoothed[at]), int(at))
 
     monkeypatch.setattr(relative, "saturation", every)
-    picks = ()
-    ours(case)
-    for picks in itertools.product(*map(range, tuple(choices))):
-        choices.clear()
-        found.append(ours(case).values["sample_efficiency"].number)
+    found = [ours(case)]
+    for choice in itertools.product(*map(range, tuple(ties))):
+        chosen = iter(choice)
+        found.append(ours(case))
     monkeypatch.undo()
-    return found
+    return [measured.values["sample_efficiency"].number for measured in found]
 
 
 def test_nothing_is_untested():

@@ -15,15 +15,23 @@ from wakesleep.worlds.world import ActionSpec, ObservationSpec
 Config = PPOConfig | VTraceConfig
 
 _MAP = FullyConv(CATEGORICAL, PLACES, normalise=True)
-_SMALL_MAP = replace(_MAP, channels=(16, 8, 8), hidden=128, place_scale=8.0, patches=True)
+_SMALL_MAP = replace(_MAP, channels=(16, 8, 8), hidden=128, place_scale=32.0, patches=True)
 
 PRESETS: dict[str, dict[str, Config]] = {
-    "minigrid": {"paper": PAPER, "fast": FAST, "vtrace": VTraceConfig()},
+    "minigrid": {
+        "paper": PAPER,
+        "fast": FAST,
+        "vtrace": VTraceConfig(
+            num_steps=32, passes=4, learning_rate=5e-4, adam_epsilon=1e-5, entropy_weight=1e-2, max_grad_norm=0.5,
+            trace_decay=0.95, normalise_advantages=True, least_spread=0.05,
+            network=Perceptrons(encoding=Encoding.ONE_HOT),
+        ),
+    },
     "starcraft": {
         "paper": VTraceConfig(network=_MAP),
         "fast": VTraceConfig(
-            num_steps=8, learning_rate=2e-3, adam_epsilon=1e-5, discount=0.97, reward_scale=0.1, entropy_weight=5e-3,
-            max_grad_norm=1.0, normalise_advantages=True, network=_SMALL_MAP,
+            passes=2, learning_rate=7e-4, adam_epsilon=1e-5, discount=0.97, reward_scale=0.1, entropy_weight=2e-2,
+            max_grad_norm=1.0, trace_decay=0.9, normalise_advantages=True, network=_SMALL_MAP,
         ),
     },
 }  # fmt: skip

@@ -49,8 +49,8 @@ class VTraceConfig:
     trace_decay: float = 1.0
     """By how much later errors count less with every step back: GAE's lambda. Less than 1 means less noise."""
     normalise_advantages: bool = False
-    """Whether advantages are divided by their root mean square: then the weight of the entropy means the same in tasks
-    with large rewards and with small ones."""
+    """Whether advantages are brought to mean 0 and standard deviation 1: then the weight of the entropy means the same
+    in tasks with large rewards and with small ones, and values that are all too high do not punish every action."""
     least_spread: float = 0.02
     """They are divided by at least this, as where nothing happens there is only noise."""
     bootstrap_truncated: bool = True
@@ -103,6 +103,7 @@ class VTrace(ActorCriticLearner):
             )
         )
         if config.normalise_advantages:
+            advantage = advantage - jnp.sum(weight * advantage)
             spread = jnp.sqrt(jnp.sum(weight * jnp.square(advantage)))
             advantage = advantage / jnp.maximum(spread, config.least_spread)
         policy_loss = -jnp.sum(weight * log_prob * advantage)
