@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wakesleep import logs, runtime
+from wakesleep.cli.main import mistakes_told
 from wakesleep.cli.metrics import Compare, compare
 from wakesleep.cli.report import report
 from wakesleep.jobs import Job, default_workers, run_jobs
@@ -63,4 +64,5 @@ def _table() -> Table:
 
 
 if __name__ == "__main__":
-    main()
+    with mistakes_told():
+        main()

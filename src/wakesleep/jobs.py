@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from wakesleep import runtime
-from wakesleep.errors import EnvironmentFailed, UserError
+from wakesleep.errors import EnvironmentFailed, UserError, brief
 
 Report = Callable[[float, str], None]
 """Called by a job with the part that is done, 0 to 1, and a few words."""
@@ -132,6 +132,10 @@ def load_modules(modules: Sequence[str]) -> None:
             importlib.import_module(name)
         except ModuleNotFoundError as error:
             raise UserError(f"cannot load {name}: {error}; is it in this folder or installed?") from error
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(f"cannot load {name}: {brief(error)}") from error
 
 
 def default_workers() -> int:

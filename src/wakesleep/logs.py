@@ -99,7 +99,8 @@ class LogWriter:
 
     def _cut_back(self, position: Position) -> None:
         for block in (self.folder / WORKER).glob("*-*"):
-            if int(block.name.split("-")[0]) > position.block:
+            number = block.name.split("-")[0]
+            if number.isdecimal() and int(number) > position.block:
                 shutil.rmtree(block)
         file = self._file(position.block, position.kind)
         if position.bytes == 0:
@@ -151,6 +152,8 @@ def _read(folder: Path, block: int, kind: str) -> list[tuple[str, float, int]]:
                     raise UserError(f"line {number} of {file} is damaged or cut off: {dict(row)}") from error
     except FileNotFoundError as error:
         raise UserError(f"there is no {file}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{file} is damaged: it is not text ({error})") from error
     return rows
 
 

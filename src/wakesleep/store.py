@@ -59,14 +59,17 @@ def save_json(file: Path, content: Any) -> None:
     write_atomically(file, lambda beside: beside.write_text(text))
 
 
-def load_json(file: Path) -> Any:
-    """Read JSON."""
+def load_json(file: Path) -> dict[str, Any]:
+    """Read a JSON object: all that we keep as JSON is one."""
     try:
-        return json.loads(file.read_text())
+        content = json.loads(file.read_text())
     except FileNotFoundError as error:
         raise UserError(f"there is no {file}") from error
     except (OSError, ValueError) as error:
         raise UserError(f"{file} cannot be read as JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{file} is not a JSON object: it was written by something else, or damaged")
+    return content
 
 
 def load_yaml(file: Path) -> Any:

@@ -59,6 +59,8 @@ def test_the_command_goes_on_and_prints_a_table(experts, tmp_path):
     for name in ("hidden", "two-headed"):
         done = {"task": "DoorKey_S5", "architecture": name, "seed": 0, "expert": 0.9, "difference": 0.25}
         (out / f"DoorKey_S5-0-{name}-0.json").write_text(json.dumps(done))
+    asked = {"study": "distil", "experts": str(experts.resolve()), "preset": "paper", "changes": {}}
+    (out / "study.json").write_text(json.dumps(asked))
     command = [sys.executable, "-m", "wakesleep.cli", "study", "distil", str(experts), "--out", str(out)]
     shown = subprocess.run([*command, "--architectures", "hidden", "two-headed"], capture_output=True, text=True)
     assert shown.returncode == 0
@@ -66,6 +68,8 @@ def test_the_command_goes_on_and_prints_a_table(experts, tmp_path):
     refused = subprocess.run([*command, "--architectures", "flat"], capture_output=True, text=True)
     assert refused.returncode == 2
     assert "no architecture is called 'flat'" in refused.stderr
+    with pytest.raises(UserError, match="other settings"):
+        studies.distil(experts, out, ["hidden"], 1, "fast", {})
 
 
 def test_what_is_refused(tmp_path):

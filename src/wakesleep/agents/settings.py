@@ -80,7 +80,12 @@ def _fitted(old: Any, value: Any, name: str) -> Any:
             return float(value)  # YAML takes 1e-3 for a word
         except ValueError:
             pass
-    if isinstance(old, tuple) and isinstance(value, list) and all(type(item) is type(old[0]) for item in value):
+    if (
+        isinstance(old, tuple)
+        and isinstance(value, list)
+        and value
+        and all(type(item) is type(old[0]) for item in value)
+    ):
         return tuple(value)
     if type(value) is not type(old):
         raise UserError(f"{name} is {_kind(old)}, such as {plain(old)!r}, not {value!r}")

@@ -49,10 +49,9 @@ class Train:
         load_modules(self.load)
         if self.seeds < 1:
             raise UserError(f"there must be at least one seed, not {self.seeds}")
-        known = registry.tasks(self.domain, paper_only=self.domain == "minigrid")
-        if not known and not self.tasks:
-            raise UserError(f"there are no tasks of a domain {self.domain!r}: see `wakesleep tasks`")
-        tasks = tuple(registry.task_info(name).name for name in self.tasks) or known
+        tasks = self.tasks or registry.tasks(self.domain, paper_only=self.domain == "minigrid")
+        if len(domains := {registry.task_info(name).domain for name in tasks}) > 1:
+            raise UserError(f"one folder holds experts of one domain, not of {' and '.join(sorted(domains))}")
         workers = self.jobs or default_workers()
         config = fitted(preset(self.preset, registry.task_info(tasks[0]).domain), specs_of(tasks[0])[0])
         train_experts(self.out, tasks, range(self.seeds), config, self.steps, workers, self.load)
@@ -133,7 +132,7 @@ class Export:
                 folder, steps = export_release(*who, self.out)
                 print(f"{self.episodes} episodes, {steps} steps: {folder}")
                 continue
-            data = export_minari(*who, name)
+            data = export_minari(*who, name, expert.algorithm)
             print(f'{data.total_episodes} episodes, {data.total_steps} steps: minari.load_dataset("{name}")')
 
 

@@ -4,6 +4,8 @@ A user's mistake ends in one sentence on standard error and exit code 2; Ctrl-C 
 """
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +21,7 @@ from wakesleep.cli.report import export_logs, report
 from wakesleep.cli.run import resume, run
 from wakesleep.cli.starcraft import starcraft
 from wakesleep.cli.study import study
-from wakesleep.errors import UserError
+from wakesleep.errors import UserError, brief
 from wakesleep.jobs import load_modules
 
 if TYPE_CHECKING:
@@ -118,10 +120,26 @@ def _player(policy: str, world: "World", start: Any, what: str) -> "Player":
 def main() -> None:
     """Entry point of the `wakesleep` command."""
     runtime.set_up()
-    try:
+    with mistakes_told():
         app.cli(prog="wakesleep", description="Lifelong reinforcement learning that sleeps on it.")
+
+
+@contextmanager
+def mistakes_told() -> Iterator[None]:
+    """What a user can do something about is said in a sentence: a mistake, a file that cannot be read or written."""
+    try:
+        yield
     except UserError as error:
-        print(f"wakesleep: {error}", file=sys.stderr)
-        sys.exit(2)
+        _leave(str(error))
+    except BrokenPipeError:  # whoever read what we print has enough
+        sys.stdout = None  # or it would be flushed once more at exit
+        sys.exit(141)
+    except OSError as error:
+        _leave(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else brief(error))
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _leave(sentence: str) -> None:
+    print(f"wakesleep: {sentence}", file=sys.stderr)
+    sys.exit(2)

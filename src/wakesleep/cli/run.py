@@ -35,7 +35,8 @@ def run(
         change: settings that differ from the preset: sleep.iterations=5000 sleeps_per_block=2 (config.json has all
             names).
         scenario: pairwise, alternating, condensed or dispersed.
-        tasks: two for pairwise and alternating; for the others all of the paper's tasks of the domain unless given.
+        tasks: two for pairwise and alternating; for the others all of the paper's tasks of the domain (all, if it is
+            yours) unless given.
         domain: whose tasks: minigrid, starcraft, starcraft-small.
         syllabus: a syllabus of your own as a YAML file, in place of scenario and tasks (docs/lifetimes.md).
         scale: of the lengths of all learning blocks.
@@ -85,7 +86,9 @@ def _tasks_of(scenario: str, domain: str) -> tuple[str, ...]:
     """What a scenario over all tasks has where none are named."""
     from wakesleep.worlds import registry
 
-    return registry.tasks(domain, paper_only=True) if scenario in ("condensed", "dispersed") else ()
+    if scenario not in ("condensed", "dispersed"):
+        return ()
+    return registry.tasks(domain, paper_only=True) or registry.tasks(domain)
 
 
 def _syllabus(scenario: str, tasks: tuple[str, ...], scale: float, episodes: int, seed: int) -> "Syllabus":

@@ -35,6 +35,7 @@ from wakesleep.worlds.batch import draw_starts
 EPISODES = 100
 _ENVS = 16
 _STUDIES = "a study of sleep"
+_ASKED = "study.json"
 
 
 def distil(
@@ -45,6 +46,9 @@ def distil(
     finished, _ = load_experts(experts)
     if not finished:
         raise UserError(f"no expert in {experts} is finished yet")
+    if repeats < 1:
+        raise UserError(f"an expert is distilled at least once, not {repeats} times")
+    _claim(out, {"study": "distil", "experts": str(experts.resolve()), "preset": preset, "changes": dict(changes)})
     jobs = [
         Job(file.stem, distil_expert, (expert.folder, name, repeat, preset, dict(changes), file))
         for expert in finished for name in _known(architectures) for repeat in range(repeats)
@@ -88,6 +92,9 @@ def follow(
     """Sleep so many times in each task while the wake learner goes on. Returns all results."""
     for task in tasks:
         compiled_world_of(task, _STUDIES)
+    if seeds < 1 or sleeps < 1:
+        raise UserError(f"there is at least one seed and one sleep, not {seeds} and {sleeps}")
+    _claim(out, {"study": "follow", "sleeps": sleeps, "preset": preset, "changes": dict(changes), "scale": scale})
     jobs = [
         Job(file.stem, follow_task, (task, name, seed, sleeps, preset, dict(changes), scale, file))
         for task in tasks for name in _known(architectures) for seed in range(seeds)
@@ -149,8 +156,18 @@ def _known(architectures: Sequence[str]) -> list[str]:
     return list(architectures)
 
 
-def _run(jobs: list[Job], out: Path, workers: int, title: str) -> list[dict[str, Any]]:
+def _claim(out: Path, asked: dict[str, Any]) -> None:
+    """Keep in the folder what was asked: results of another study, or with other settings, do not belong there."""
     out.mkdir(parents=True, exist_ok=True)
+    if (file := out / _ASKED).exists():
+        if store.load_json(file) != asked:
+            raise UserError(f"{out} holds another study, or other settings (see {file}): choose another folder")
+    elif any(out.iterdir()):
+        raise UserError(f"{out} holds something else than a study: choose another folder")
+    store.save_json(file, asked)
+
+
+def _run(jobs: list[Job], out: Path, workers: int, title: str) -> list[dict[str, Any]]:
     if jobs:
         run_jobs(jobs, workers, title)
-    return [store.load_json(file) for file in sorted(out.glob("*.json"))]
+    return [store.load_json(file) for file in sorted(out.glob("*.json")) if file.name != _ASKED]

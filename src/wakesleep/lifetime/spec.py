@@ -51,7 +51,9 @@ class LifetimeSpec:
             blocks = tuple(LearningBlock(**block) for block in syllabus.pop("learning"))
             made = Syllabus(tasks=tuple(syllabus.pop("tasks")), learning=blocks, **syllabus)
             return cls(data["agent"], data["preset"], made, data["seed"], dict(data["changes"]), data.get("label", ""))
-        except (AttributeError, KeyError, TypeError) as error:
+        except UserError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UserError(
                 f"this does not describe a lifetime ({error!r}); was it written by another version?"
             ) from error

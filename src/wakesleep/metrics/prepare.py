@@ -67,6 +67,8 @@ class Options:
                 raise UserError(f"{name} is {', '.join(allowed[:-1])} or {allowed[-1]}, not {given!r}")
         if self.window is not None and self.window < 1:
             raise UserError(f"a window has at least one episode, not {self.window}")
+        if not np.isfinite(self.noise).all() or self.noise[1] < 0 or self.seed < 0:
+            raise UserError("noise has a mean and a spread from 0, and a seed from 0")
         for task, (low, high) in (self.data_range or {}).items():
             if not (np.isfinite([low, high]).all() and low <= high):
                 raise UserError(f"the data range of {task} goes from {low} to {high}: it must go up")

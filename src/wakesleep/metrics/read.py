@@ -56,7 +56,7 @@ class Log:
 def read_log(folder: Path, measure: str = "reward") -> Log:
     """Read the log in a folder; `measure` is the column that tells how good an episode was."""
     info = store.load_json(_info_file(folder))
-    columns = info.get("metrics_columns") if isinstance(info, dict) else None
+    columns = info.get("metrics_columns")
     if not isinstance(columns, list) or measure not in columns:
         raise UserError(f"{folder} has no metric called {measure!r}: its logger_info.json names {columns}")
     files = sorted(folder.rglob("data-log.tsv"))

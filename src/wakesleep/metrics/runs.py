@@ -52,9 +52,10 @@ class Run:
         """What it took."""
         file = self.folder / "summary.json"
         summary = store.load_json(file) if file.exists() else {}
-        if not isinstance(summary, dict):
-            raise UserError(f"{file} is not a JSON object")
-        return Budget(self.log.learning_steps, summary.get("parameters"), summary.get("replay_bytes"))
+        sizes = [summary.get(name) for name in ("parameters", "replay_bytes")]
+        if any(isinstance(size, bool) or not isinstance(size, int | float | None) for size in sizes):
+            raise UserError(f"{file} is damaged: 'parameters' and 'replay_bytes' are numbers, not {sizes}")
+        return Budget(self.log.learning_steps, *sizes)
 
 
 @dataclass(frozen=True)
@@ -157,10 +158,7 @@ def _check_experts(runs: Sequence[Run], experts: Experts) -> None:
 
 def _scenario_info(folder: Path) -> dict[str, Any]:
     file = folder / "scenario_info.json"
-    info = store.load_json(file) if file.exists() else {}
-    if not isinstance(info, dict):
-        raise UserError(f"{file} is not a JSON object")
-    return info
+    return store.load_json(file) if file.exists() else {}
 
 
 def _run(folder: Path, name: str, info: dict[str, Any], finished: bool, measure_name: str) -> Run:

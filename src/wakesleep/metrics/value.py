@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-MEAN, MEDIAN = "mean", "median"
+MEDIAN = "median"
 
 
 class Value(NamedTuple):

@@ -133,7 +133,7 @@ def _is_life(folder: Path) -> bool:
 def _load(file: Path) -> dict[str, Any]:
     """A JSON object, or nothing where there is none: what is damaged is missing."""
     try:
-        return _mapping(store.load_json(file))
+        return store.load_json(file)
     except UserError:
         return {}
 

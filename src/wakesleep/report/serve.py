@@ -6,7 +6,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from wakesleep.errors import UserError
+from wakesleep.errors import UserError, brief
 from wakesleep.report.data import Reporter
 from wakesleep.report.page import page, to_text
 
@@ -63,5 +63,5 @@ def make_server(reporter: Reporter, port: int, title: str = "Lifetimes") -> Thre
 
     try:
         return ThreadingHTTPServer((HOST, port), Handler)
-    except OSError as error:
-        raise UserError(f"port {port} cannot be used ({error.strerror}): choose another with --port") from error
+    except (OSError, OverflowError) as error:
+        raise UserError(f"port {port} cannot be used ({brief(error)}): choose another with --port") from error

@@ -12,12 +12,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from wakesleep import store
 from wakesleep.errors import UserError
 from wakesleep.syllabus.scenarios import block_steps
-from wakesleep.syllabus.seeds import raw
+from wakesleep.syllabus.seeds import generator_of, raw
 from wakesleep.syllabus.syllabus import EPISODES, LearningBlock, Syllabus
 
 
@@ -28,7 +26,7 @@ def load_syllabus(file: Path, seed: int) -> Syllabus:
     learned = content.get("learn")
     if not isinstance(learned, list) or not learned:
         raise UserError(f"{file} needs a list of learning blocks under `learn`")
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     evaluation_seed = raw(generator)
     blocks = tuple(
         LearningBlock(*_block(entry, f"{file}, learning block {number}"), raw(generator))

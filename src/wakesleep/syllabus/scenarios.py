@@ -4,13 +4,12 @@
 all tasks. *Dispersed* (TELLA's): three passes over all tasks, each in an order of its own with a third of the steps.
 """
 
+import math
 from collections.abc import Sequence
 from itertools import permutations
 
-import numpy as np
-
 from wakesleep.errors import UserError
-from wakesleep.syllabus.seeds import lifetime_seed, raw
+from wakesleep.syllabus.seeds import generator_of, lifetime_seed, raw
 from wakesleep.syllabus.syllabus import EPISODES, LearningBlock, Syllabus
 from wakesleep.worlds import registry
 
@@ -24,7 +23,9 @@ def block_steps(task: str, scale: float = 1.0) -> int:
     """The length of a task's learning block, the paper's where it gives one."""
     steps = registry.task_info(task).block_steps
     if steps is None:
-        raise UserError(f"{task} has no block length of its own: give one")
+        raise UserError(f"{task} has no block length of its own: give one in a YAML syllabus (docs/lifetimes.md)")
+    if not 0 < scale < math.inf:
+        raise UserError(f"learning blocks are scaled by a number above 0, not {scale}")
     return max(1, round(steps * scale))
 
 
@@ -40,7 +41,7 @@ def alternating(first: str, second: str, seed: int, scale: float = 1.0, episodes
 
 def condensed(tasks: Sequence[str], seed: int, scale: float = 1.0, episodes: int = EPISODES) -> Syllabus:
     """All tasks once, in random order."""
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     evaluation_seed, order = raw(generator), generator.permutation(len(tasks))
     blocks = tuple(LearningBlock(tasks[at], block_steps(tasks[at], scale), raw(generator)) for at in order)
     return Syllabus("condensed", tuple(tasks), blocks, evaluation_seed, episodes)
@@ -48,7 +49,7 @@ def condensed(tasks: Sequence[str], seed: int, scale: float = 1.0, episodes: int
 
 def dispersed(tasks: Sequence[str], seed: int, scale: float = 1.0, episodes: int = EPISODES) -> Syllabus:
     """All tasks in random order, three times anew; the steps of each task are divided among the passes."""
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     evaluation_seed, blocks = raw(generator), []
     for number in range(PASSES):
         for at in generator.permutation(len(tasks)):
@@ -62,7 +63,7 @@ def _in_order(
 ) -> Syllabus:
     if tasks[0] == tasks[1]:
         raise UserError(f"a {scenario} syllabus needs two different tasks, not {tasks[0]} twice")
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     evaluation_seed = raw(generator)
     blocks = tuple(LearningBlock(task, block_steps(task, scale), raw(generator)) for task in learned)
     return Syllabus(scenario, tasks, blocks, evaluation_seed, episodes)

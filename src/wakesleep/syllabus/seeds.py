@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from wakesleep.errors import UserError
 from wakesleep.worlds.batch import Starts, draw_starts
 from wakesleep.worlds.host import AnyWorld, HostRecipe, Seeds
 from wakesleep.worlds.minigrid import farama
@@ -22,15 +23,22 @@ def raw(generator: np.random.Generator) -> int:
     return int(generator.bit_generator.random_raw())
 
 
+def generator_of(seed: int) -> np.random.Generator:
+    """The random numbers of a seed."""
+    if seed < 0:
+        raise UserError(f"a seed is a whole number from 0, not {seed}")
+    return np.random.default_rng(seed)
+
+
 def lifetime_seed(seed: int, lifetime: int) -> int:
     """The syllabus seed of the n-th lifetime, from 0, of an experiment."""
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     return [raw(generator) for _ in range(lifetime + 1)][-1]
 
 
 def evaluation_seeds(seed: int, count: int) -> list[int]:
     """A seed for each evaluated task."""
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     return [raw(generator) for _ in range(count)]
 
 

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Int, Key
 
+from wakesleep.errors import UserError
 from wakesleep.nets.policy import Actor
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
@@ -17,6 +18,13 @@ class LearnerState(NamedTuple):
     optimiser: optax.OptState
     updates: Int[Array, ""]
     """Gradient steps so far."""
+
+
+def check_counts(config: Any, *names: str) -> None:
+    """Refuse settings that count something and are less than 1."""
+    for name in names:
+        if getattr(config, name) < 1:
+            raise UserError(f"{name} is a whole number from 1, not {getattr(config, name)}")
 
 
 class ActorCriticLearner:

@@ -53,6 +53,8 @@ class Expert:
     seconds: float
     """Of training, pauses not counted."""
     folder: Path
+    algorithm: str = "ppo"
+    """What it learned by."""
 
     @property
     def mean_return(self) -> float:
@@ -245,7 +247,8 @@ def load_expert(folder: Path) -> Expert:
     learner = make_learner(config, world.observation_spec, world.action_spec)
     like = eqx.filter_eval_shape(lambda key: learner.policy(learner.init(key)), jax.random.key(0))
     seed, returns, steps, seconds = numbers
-    return Expert(task, seed, store.load_tree(folder / "policy.npz", like), returns, steps, seconds, folder)
+    policy = store.load_tree(folder / "policy.npz", like)
+    return Expert(task, seed, policy, returns, steps, seconds, folder, about["learner"]["algorithm"])
 
 
 def load_experts(experts: Path) -> tuple[list[Expert], list[Path]]:

@@ -16,7 +16,7 @@ from wakesleep.errors import UserError
 from wakesleep.nets import actions
 from wakesleep.nets.encode import Encoding
 from wakesleep.nets.policy import NetworkConfig, Networks, Perceptrons, mask_of
-from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState
+from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState, check_counts
 from wakesleep.wake.adam import clipped_adam
 from wakesleep.wake.rollout import Rollout, Terms
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
@@ -52,6 +52,7 @@ class PPOConfig:
     network: NetworkConfig = Perceptrons()
 
     def __post_init__(self) -> None:
+        check_counts(self, "num_envs", "num_steps", "minibatch_size", "epochs")
         size = self.num_envs * self.num_steps
         if size % self.minibatch_size:
             raise UserError(

@@ -81,7 +81,7 @@ def _record_batch(world: World, policy: Actor, starts: Starts, key: Key[Array, "
 
 
 def export_minari(
-    task: str, world: World, policy: Actor, key: Key[Array, ""], episodes: int, dataset: str, algorithm: str = "PPO"
+    task: str, world: World, policy: Actor, key: Key[Array, ""], episodes: int, dataset: str, algorithm: str = "ppo"
 ) -> Any:
     """Record episodes and keep them as a Minari dataset of that name. Returns the dataset."""
     try:
@@ -103,7 +103,8 @@ def export_minari(
         )
         for number, one in enumerate(record(world, policy, key, episodes))
     ]
-    env = f"wakesleep/{task}" if f"wakesleep/{task}" in gymnasium.registry else None
+    names = (f"wakesleep/{task}", f"wakesleep-jax/{task}")
+    env = next((name for name in names if name in gymnasium.registry), None)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "`(code_permalink|author|author_email|eval_env)` is set to None")
         return minari.create_dataset_from_buffers(

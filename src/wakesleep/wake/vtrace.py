@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep.nets import actions
 from wakesleep.nets.policy import NetworkConfig, Networks, Perceptrons, logits_and_value, mask_of
-from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState
+from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState, check_counts
 from wakesleep.wake.adam import clipped_adam
 from wakesleep.wake.rollout import Rollout, Terms
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
@@ -56,6 +56,9 @@ class VTraceConfig:
     bootstrap_truncated: bool = True
     """Whether an episode cut by a step limit still has the value of where it was cut (else as if the task ended it)."""
     network: NetworkConfig = Perceptrons()
+
+    def __post_init__(self) -> None:
+        check_counts(self, "num_envs", "num_steps", "passes")
 
 
 class VTrace(ActorCriticLearner):
