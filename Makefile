@@ -1,4 +1,4 @@
-# Everything installs into .venv; nothing else is touched.
+# Everything installs into .venv (benchmarks: .venv-bench and .venv-sb3); compiled programs go to ~/.cache/wakesleep.
 #   make demo    see it work            make test    lint, types, import order, all tests
 #   make bench   measure the speed      make parity  the engine against Farama minigrid, the long run
 #   make starcraft  PySC2, for the real StarCraft II (the game itself: docs/starcraft-game.md)
@@ -79,5 +79,5 @@ parity: install
 	$(BIN)/python -m wakesleep.worlds.minigrid.parity --steps 100000
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) $(SB3_VENV) build demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(BENCH_VENV) $(SB3_VENV) build demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -127,7 +127,7 @@ def no_files(folder):
         (lambda folder: spoil(folder, "{}", "{"), "task_params in line 2 of .* is not JSON"),
         (lambda folder: (folder / "logger_info.json").unlink(), "no logger_info.json"),
         (lambda folder: (folder / "logger_info.json").write_text("{}"), "no metric called 'reward'"),
-        (lambda folder: (folder / "logger_info.json").write_text("[]"), "no metric called 'reward'"),
+        (lambda folder: (folder / "logger_info.json").write_text("[]"), "not a JSON object"),
         (lambda folder: (folder / "logger_info.json").write_text("{"), "cannot be read as JSON"),
     ],
 )

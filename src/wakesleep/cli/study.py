@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 ARCHITECTURES = ("hidden", "two-headed", "sequential")
 Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")]
@@ -42,14 +42,16 @@ class Distil:
             self.experts, self.out, self.architectures, self.repeats, self.preset, changes, workers
         )
         names = self.architectures
-        table = Table("task", "expert", *names, title="Return of the expert, and what is lost by distillation")
+        title = "Return of the expert, and what is lost by distillation"
+        table = Table(Column("task", no_wrap=True), "expert", *names, title=title)
 
         def lost(task: str | None) -> list[str]:
             rows = [result for result in results if task in (None, result["task"])]
             return [_spread([row["difference"] for row in rows if row["architecture"] == name]) for name in names]
 
         for task in dict.fromkeys(result["task"] for result in results):
-            table.add_row(task, _spread([row["expert"] for row in results if row["task"] == task]), *lost(task))
+            experts = {row["seed"]: row["expert"] for row in results if row["task"] == task}
+            table.add_row(task, _spread(list(experts.values())), *lost(task))
         table.add_row("all", "", *lost(None))
         Console().print(table)
 
@@ -87,7 +89,13 @@ class Follow:
         results = studies.follow(
             self.tasks, self.out, self.architectures, self.seeds, self.sleeps, self.preset, changes, self.scale, workers
         )
-        table = Table("task", "architecture", "seed", "policy", *(str(number + 1) for number in range(self.sleeps)))
+        table = Table(
+            Column("task", no_wrap=True),
+            "architecture",
+            "seed",
+            "policy",
+            *(str(number + 1) for number in range(self.sleeps)),
+        )
         for result in results:
             name = (result["task"], result["architecture"], str(result["seed"]))
             table.add_row(*name, "wake", *(f"{value:.2f}" for value in result["wake"]))
