@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wakesleep.errors import UserError
+from wakesleep.errors import UserError, brief
 from wakesleep.worlds.starcraft.units import LOOPS_PER_STEP
 
 LEAST_VERSION = 4
@@ -106,11 +106,6 @@ def version() -> str:
         return importlib.metadata.version("pysc2")
     except importlib.metadata.PackageNotFoundError:
         return "of unknown version"
-
-
-def brief(error: Exception) -> str:
-    """An error in one line."""
-    return f"{type(error).__name__}: {(str(error).splitlines() or ['no more is known'])[0].rstrip('.')}"
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from wakesleep.errors import UserError
+from wakesleep.errors import UserError, brief
 from wakesleep.worlds.starcraft import compat, interface
 from wakesleep.worlds.starcraft.maps import find_map
 from wakesleep.worlds.starcraft.tasks import EPISODE_STEPS
@@ -231,7 +231,7 @@ class _Game:
         self.close()
         self.crashes += 1
         self._in_a_row += 1
-        what = compat.brief(error)
+        what = brief(error)
         if isinstance(error, UserError):
             raise error
         if never_ran:
