@@ -254,7 +254,7 @@ def _cluster(address: str, workers: int) -> Iterator[Any]:
             ray.init(address or "auto", **quiet)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         if address:
-            hint = "" if os.environ.get("RAY_AUTH_MODE") else "; if it is there and wants a token, set RAY_AUTH_MODE=token"
+            hint = "" if os.environ.get("RAY_AUTH_MODE") else "; if it wants a token, set RAY_AUTH_MODE=token"
             raise UserError(f"no Ray cluster answers at {address}: {_first_line(error)}{hint}") from error
     if not ray.is_initialized():
         _start_here(ray, workers or default_workers(), quiet)
