@@ -183,6 +183,20 @@ def test_normalised_advantages_do_not_know_the_scale_of_rewards():
     assert terms[10.0, True] == pytest.approx(terms[1.0, True], rel=1e-3)
 
 
+@pytest.mark.parametrize("normalise", [False, True])
+def test_what_all_actions_have_in_common_moves_no_policy_once_normalised(normalise):
+    """Every step ends an episode and pays 1: no action is better than another."""
+    world, network = wakesleep.make("DoorKey_S5"), Perceptrons((16,))
+    config = VTraceConfig(num_envs=4, num_steps=16, normalise_advantages=normalise, network=network)
+    learner = VTrace(*SPECS, config)
+    networks = learner.init(jax.random.key(0)).networks
+    networks = eqx.tree_at(lambda it: it.critic.head, networks, jax.tree.map(jnp.zeros_like, networks.critic.head))
+    _, rollout = collect(world, networks.policy, start_life(world, jax.random.key(1), 4), jax.random.key(2), 16)
+    rollout = rollout._replace(reward=jnp.ones_like(rollout.reward), terminated=jnp.ones_like(rollout.terminated))
+    loss = float(learner.loss(networks, rollout)[1]["policy"])
+    assert abs(loss) < 1e-5 if normalise else loss > 1
+
+
 def test_minibatches_must_divide_a_rollout():
     with pytest.raises(UserError, match="does not divide"):
         PPOConfig(num_steps=500)
