@@ -1,7 +1,8 @@
 """`make demo`: two lives side by side in a few minutes. What of the first task is left after the second?
 
-Both learn one task, then another, with the paper's settings. The baseline is PPO alone: it forgets the first task. The
-other is the wake-sleep agent with hidden replay: it does not.
+Both learn one task, then another, with the paper's settings. The baseline is PPO alone, the other the wake-sleep agent
+with hidden replay. PPO with these settings is fragile: its last digits, and so the processor, decide which blocks it
+learns, but what sleep has learned it keeps.
 Everything stays in the folder `demo`; run again, what is finished is not done again.
 """
 
@@ -22,10 +23,10 @@ from wakesleep.syllabus.scenarios import pairwise
 from wakesleep.syllabus.seeds import lifetime_seed
 
 FOLDER = Path("demo")
-TASKS = ("DistShift_R2", "DoorKey_S5")
-AGENTS: dict[str, dict[str, Any]] = {"baseline": {}, "hidden": {"sleep.iterations": 6_000}}
+TASKS = ("DistShift_R2", "CustomUnlock_S5")
+AGENTS: dict[str, dict[str, Any]] = {"baseline": {}, "hidden": {"sleep.iterations": 10_000}}
 """And what differs from the paper's settings: its sleeps are longer, for longer blocks."""
-SCALE = 0.4096  # of the paper's learning blocks: 81,920 steps each
+SCALE = 0.8192  # of the paper's learning blocks: 163,840 steps each
 SEED = 1
 WHEN = {0: "at birth", 2: f"after {TASKS[0]}", 4: f"after {TASKS[1]}"}
 
@@ -34,7 +35,7 @@ def main() -> None:
     """Run the demonstration."""
     runtime.set_up()
     console = Console()
-    console.rule("Two lives: first a way around lava, then a door and its key")
+    console.rule("Two lives: first a way around lava, then a locked door")
     syllabus = pairwise(*TASKS, lifetime_seed(SEED, 0), SCALE)
     jobs = [
         Job(agent, run_lifetime, (LifetimeSpec(agent, "paper", syllabus, SEED, changes), FOLDER / agent))
