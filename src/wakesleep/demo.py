@@ -2,7 +2,7 @@
 
 Both learn one task, then another, with the paper's settings. The baseline is PPO alone, the other the wake-sleep agent
 with hidden replay. PPO with these settings is fragile: its last digits, and so the processor, decide which blocks it
-learns, but what sleep has learned it keeps.
+learns; what sleep has learned it mostly keeps.
 Everything stays in the folder `demo`; run again, what is finished is not done again.
 """
 

@@ -68,6 +68,9 @@ def test_the_command_goes_on_and_prints_a_table(experts, tmp_path):
     refused = subprocess.run([*command, "--architectures", "flat"], capture_output=True, text=True)
     assert refused.returncode == 2
     assert "no architecture is called 'flat'" in refused.stderr
+    with pytest.raises(UserError, match="no preset is called 'papr'"):
+        studies.distil(experts, tmp_path / "new", ["hidden"], 1, "papr", {})
+    assert not (tmp_path / "new").exists()  # a slip of the finger claims no folder
     with pytest.raises(UserError, match="other settings"):
         studies.distil(experts, out, ["hidden"], 1, "fast", {})
 

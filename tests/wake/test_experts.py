@@ -143,7 +143,7 @@ def test_steps_to_a_part_of_the_peak_by_hand(tmp_path):
     writer = logs.LogWriter(tmp_path, {})
     writer.begin_block(logs.TRAIN)
     writer.write("DoorKey_S5", [logs.Episode(reward, 10) for reward in (0.0, 0.0, 0.4, 1.0, 1.0, 1.0)])
-    expert = Expert("DoorKey_S5", 0, lambda view: view, np.zeros(1), 60, 1.0, tmp_path)
+    expert = Expert("DoorKey_S5", 0, lambda view: view, np.zeros(1), 60, 1.0, tmp_path, "ppo")
     assert expert.steps_to(0.8, window=1) == 40
     assert expert.steps_to(0.8, window=2) == 50  # means 0, .2, .7, 1, 1
     assert expert.steps_to(0.6, window=2) == 40

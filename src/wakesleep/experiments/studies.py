@@ -48,6 +48,8 @@ def distil(
         raise UserError(f"no expert in {experts} is finished yet")
     if repeats < 1:
         raise UserError(f"an expert is distilled at least once, not {repeats} times")
+    for name in _known(architectures):  # what is wrong is said before the folder is claimed
+        agent_config(name, preset, changes, registry.task_info(finished[0].task).domain)
     _claim(out, {"study": "distil", "experts": str(experts.resolve()), "preset": preset, "changes": dict(changes)})
     jobs = [
         Job(file.stem, distil_expert, (expert.folder, name, repeat, preset, dict(changes), file))
@@ -94,6 +96,8 @@ def follow(
         compiled_world_of(task, _STUDIES)
     if seeds < 1 or sleeps < 1:
         raise UserError(f"there is at least one seed and one sleep, not {seeds} and {sleeps}")
+    for name in _known(architectures):
+        agent_config(name, preset, changes, registry.task_info(tasks[0]).domain)
     _claim(out, {"study": "follow", "sleeps": sleeps, "preset": preset, "changes": dict(changes), "scale": scale})
     jobs = [
         Job(file.stem, follow_task, (task, name, seed, sleeps, preset, dict(changes), scale, file))

@@ -53,7 +53,7 @@ class Expert:
     seconds: float
     """Of training, pauses not counted."""
     folder: Path
-    algorithm: str = "ppo"
+    algorithm: str
     """What it learned by."""
 
     @property
@@ -182,7 +182,9 @@ def train_expert(folder: Path, task: str, seed: int, config: Config, steps: int,
     finally:
         close_life(life)
     store.save_tree(folder / "policy.npz", policy)
-    _write_about(folder, Expert(task, seed, policy, achieved, done * per_iteration, trained, folder), config)
+    algorithm = config_to_json(config)["algorithm"]
+    expert = Expert(task, seed, policy, achieved, done * per_iteration, trained, folder, algorithm)
+    _write_about(folder, expert, config)
     saved.unlink(missing_ok=True)
     return f"return {achieved.mean():.3f} after {done * per_iteration:,} steps in {trained:.0f} s"
 
