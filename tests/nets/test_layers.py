@@ -1,10 +1,11 @@
-"""Convolutions: the gradients are those that JAX itself finds."""
+"""Layers: the gradients are those that JAX itself finds."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from wakesleep.nets.layers import Conv, convolve
+from wakesleep.nets.layers import Conv, convolve, multiply
 
 LAYOUT = ("NHWC", "HWIO", "NHWC")
 
@@ -32,3 +33,25 @@ def test_patches_are_a_convolution_too():
     conv = Conv(3, 5, 4, 4, jax.random.key(0))
     images = jax.random.normal(jax.random.key(1), (2, 16, 16, 3))
     np.testing.assert_allclose(conv(images), convolve(images, conv.weight, 4) + conv.bias, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (3, 2, 5), (5,)])
+def test_gradients_of_products_are_jax_s_own(shape):
+    keys = jax.random.split(jax.random.key(0), 3)
+    inputs, weight = jax.random.normal(keys[0], shape), jax.random.normal(keys[1], (5, 4))
+    theirs, pull_theirs = jax.vjp(jnp.matmul, inputs, weight)
+    ours, pull_ours = jax.vjp(multiply, inputs, weight)
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    change = jax.random.normal(keys[2], theirs.shape)
+    for found, expected in zip(pull_ours(change), pull_theirs(change), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_fixed_rows_teach_the_weight_and_are_not_taught():
+    keys = jax.random.split(jax.random.key(0), 3)
+    inputs, weight = jax.random.normal(keys[0], (7, 5)), jax.random.normal(keys[1], (5, 4))
+    change = jax.random.normal(keys[2], (7, 4))
+    of_inputs, of_weight = jax.vjp(jnp.matmul, inputs, weight)[1](change)
+    found, found_weight = jax.vjp(lambda *both: multiply(*both, 3), inputs, weight)[1](change)
+    np.testing.assert_allclose(found, of_inputs.at[4:].set(0), atol=1e-5)
+    np.testing.assert_allclose(found_weight, of_weight, atol=1e-5)

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep.errors import UserError
 from wakesleep.nets.layers import Conv, Linear
+from wakesleep.nets.noise import normal
 from wakesleep.nets.vae import Posterior, posterior_of
 
 Images = Float[Array, "batch _ _ _"]
@@ -116,7 +117,7 @@ class ConvVAE(eqx.Module):
 
     def dream(self, key: Key[Array, ""], count: int) -> Float[Array, "count outputs"]:
         """Outputs of latent vectors drawn from the prior."""
-        return self.decode(jax.random.normal(key, (count, self.latent)))
+        return self.decode(normal(key, (count, self.latent)))
 
     def settled(self, inputs: Float[Array, "count inputs"], key: Key[Array, ""]) -> "ConvVAE":
         """With the population's moments measured on inputs, and on what is decoded of them."""

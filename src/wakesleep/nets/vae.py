@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from wakesleep.nets.layers import Linear
+from wakesleep.nets.noise import normal
 
 MOST_LOG_VARIANCE = 5.0
 
@@ -22,13 +23,18 @@ class Posterior(NamedTuple):
     mean: Float[Array, "*batch latent"]
     log_variance: Float[Array, "*batch latent"]
 
+    @property
+    def deviation(self) -> Float[Array, "*batch latent"]:
+        """The standard deviation."""
+        return jnp.exp(self.log_variance / 2)
+
     def sample(self, key: Key[Array, ""]) -> Float[Array, "*batch latent"]:
         """A draw, differentiable in mean and variance."""
-        return self.mean + jnp.exp(self.log_variance / 2) * jax.random.normal(key, self.mean.shape)
+        return self.mean + self.deviation * normal(key, self.mean.shape)
 
     def kl(self) -> Float[Array, "*batch"]:
         """How far from the prior, per latent dimension."""
-        terms = jnp.square(self.mean) + jnp.exp(self.log_variance) - 1 - self.log_variance
+        terms = jnp.square(self.mean) + jnp.square(self.deviation) - 1 - self.log_variance
         return jnp.mean(terms, axis=-1) / 2
 
 
@@ -54,11 +60,11 @@ class VAE(eqx.Module):
         """Dimensions of the latent vector."""
         return self.decoder[0].weight.shape[0]
 
-    def encode(self, inputs: Float[Array, "*batch inputs"], training: bool = False) -> Posterior:
-        """What the latent vector may be; the same in training."""
+    def encode(self, inputs: Float[Array, "*batch inputs"], training: bool = False, fixed: int = 0) -> Posterior:
+        """What the latent vector may be; the same in training. For the last `fixed` rows no gradient is computed."""
         del training
         first, second = self.encoder
-        return posterior_of(second(jax.nn.relu(first(inputs))))
+        return posterior_of(second(jax.nn.relu(first(inputs, fixed))))
 
     def decode(self, latent: Float[Array, "*batch latent"], training: bool = False) -> Float[Array, "*batch outputs"]:
         """Outputs of a latent vector; the same in training."""
@@ -73,4 +79,4 @@ class VAE(eqx.Module):
 
     def dream(self, key: Key[Array, ""], count: int) -> Float[Array, "count outputs"]:
         """Outputs of latent vectors drawn from the prior."""
-        return self.decode(jax.random.normal(key, (count, self.latent)))
+        return self.decode(normal(key, (count, self.latent)))

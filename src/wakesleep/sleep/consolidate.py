@@ -58,6 +58,10 @@ class Curves(eqx.Module):
     random: Losses | None
 
 
+Carry = tuple[SleepModel, optax.OptState]
+Terms = Float[Array, "terms kinds"]
+
+
 def consolidate(
     model: SleepModel,
     buffer: WakeBuffer,
@@ -98,31 +102,28 @@ def _consolidate(
         dream = jax.tree.map(lambda leaf: leaf[: size * config.generative], dream)
         return buffer.draw(keys[0], size * config.experience) + kept[chosen], dream
 
-    def loss(arrays: SleepModel, key: Key[Array, ""]) -> tuple[Float[Array, ""], Curves]:
+    def loss(arrays: SleepModel, key: Key[Array, ""]) -> tuple[Float[Array, ""], Terms]:
         draw_key, loss_key = jax.random.split(key)
         rows = eqx.combine(arrays, static).loss(*draw(draw_key, size), loss_key)
-        kinds = jax.tree.map(lambda leaf: jnp.mean(leaf.reshape(-1, size), axis=-1), rows)
-        each, used = map(Losses._make, zip(*kinds, strict=True)), (config.experience, config.random, config.generative)
-        experience, remembered, dreamed = (next(each) if there else None for there in used)
-        return jnp.sum(config.weights.total(kinds)), Curves(experience, dreamed, remembered)
+        means = jax.tree.map(lambda leaf: jnp.mean(leaf.reshape(-1, size), axis=-1), rows)
+        return jnp.sum(config.weights.total(means)), jnp.stack(means)
 
-    def iterate(
-        carry: tuple[SleepModel, optax.OptState], key: Key[Array, ""]
-    ) -> tuple[tuple[SleepModel, optax.OptState], Curves]:
+    def iterate(carry: Carry, key: Key[Array, ""]) -> tuple[Carry, Terms]:
         arrays, state = carry
-        gradient, losses = jax.grad(loss, has_aux=True)(arrays, key)
+        gradient, terms = jax.grad(loss, has_aux=True)(arrays, key)
         updates, state = optimiser.update(gradient, state, arrays)
-        return (optax.apply_updates(arrays, updates), state), losses
+        return (optax.apply_updates(arrays, updates), state), terms
 
-    def stretch(
-        carry: tuple[SleepModel, optax.OptState], keys: Key[Array, "iterations"]
-    ) -> tuple[tuple[SleepModel, optax.OptState], Curves]:
-        carry, losses = jax.lax.scan(iterate, carry, keys)
-        return carry, jax.tree.map(jnp.mean, losses)
+    def stretch(carry: Carry, keys: Key[Array, "iterations"]) -> tuple[Carry, Terms]:
+        carry, terms = jax.lax.scan(iterate, carry, keys)
+        return carry, jnp.mean(terms, axis=0)
 
     points = max(count for count in range(1, _POINTS + 1) if config.iterations % count == 0)
     key, *last = jax.random.split(key, 3)
     keys = jax.random.split(key, config.iterations).reshape(points, -1)
-    (arrays, _), curves = jax.lax.scan(stretch, (arrays, optimiser.init(arrays)), keys)
+    (arrays, _), terms = jax.lax.scan(stretch, (arrays, optimiser.init(arrays)), keys)
     settled = eqx.combine(arrays, static).settled(*draw(last[0], _SETTLING), last[1])
-    return settled, curves
+    each = (Losses(*terms[..., kind].T) for kind in range(terms.shape[-1]))
+    order = config.experience, config.random, config.generative
+    experience, remembered, dreamed = (next(each) if used else None for used in order)
+    return settled, Curves(experience, dreamed, remembered)

@@ -41,7 +41,7 @@ class HiddenReplay(eqx.Module):
     def loss(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> Losses:
         """Imitate, and reconstruct the features: those of the pairs by the extractor, the dream's as they are."""
         features = jnp.concatenate([self.policy.features(pairs.observation), dream.inputs])
-        posterior = self.vae.encode(features, training=True)
+        posterior = self.vae.encode(features, training=True, fixed=len(dream.inputs))
         target = features if self.moving_target else jax.lax.stop_gradient(features)
         error = jnp.square(self.vae.decode(posterior.sample(key), training=True) - target)
         imitation = imitation_loss(self.action, self.policy.head(features), pairs, dream)
