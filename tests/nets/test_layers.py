@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from wakesleep.nets.layers import Conv, convolve, multiply
+from wakesleep.nets.layers import Conv, convolve, multiply, relu
 
 LAYOUT = ("NHWC", "HWIO", "NHWC")
 
@@ -55,3 +55,12 @@ def test_fixed_rows_teach_the_weight_and_are_not_taught():
     found, found_weight = jax.vjp(lambda *both: multiply(*both, 3), inputs, weight)[1](change)
     np.testing.assert_allclose(found, of_inputs.at[4:].set(0), atol=1e-5)
     np.testing.assert_allclose(found_weight, of_weight, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (1, 5), (0, 5), (3, 2, 5), (5,)])
+def test_the_rectifier_is_jax_s(shape):
+    inputs, change = (jax.random.normal(key, shape) for key in jax.random.split(jax.random.key(0)))
+    theirs, pull_theirs = jax.vjp(jax.nn.relu, inputs)
+    ours, pull_ours = jax.vjp(relu, inputs)
+    np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(*pull_ours(change), *pull_theirs(change))

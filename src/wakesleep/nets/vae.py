@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.nets.layers import Linear
+from wakesleep.nets.layers import Linear, relu
 from wakesleep.nets.noise import normal
 
 MOST_LOG_VARIANCE = 5.0
@@ -64,13 +64,13 @@ class VAE(eqx.Module):
         """What the latent vector may be; the same in training. For the last `fixed` rows no gradient is computed."""
         del training
         first, second = self.encoder
-        return posterior_of(second(jax.nn.relu(first(inputs, fixed))))
+        return posterior_of(second(relu(first(inputs, fixed))))
 
     def decode(self, latent: Float[Array, "*batch latent"], training: bool = False) -> Float[Array, "*batch outputs"]:
         """Outputs of a latent vector; the same in training."""
         del training
         first, second = self.decoder
-        return second(jax.nn.relu(first(latent)))
+        return second(relu(first(latent)))
 
     def settled(self, inputs: Float[Array, "count inputs"], key: Key[Array, ""]) -> "VAE":
         """Nothing here is measured."""
