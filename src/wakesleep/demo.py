@@ -1,8 +1,8 @@
 """`make demo`: two lives side by side in a few minutes. What of the first task is left after the second?
 
-Both learn one task, then another. The baseline is PPO alone, the other the wake-sleep agent with hidden replay, both with
-the paper's settings but for two that keep PPO exploring: with the paper's own its last digits, and so the processor,
-decide which blocks it learns.
+Both learn one task, then another. The baseline is PPO alone, the other the wake-sleep agent with hidden replay, both
+with the paper's settings but for two that keep PPO exploring: with the paper's own its last digits, and so the
+processor, decide which blocks it learns.
 Everything stays in the folder `demo`; run again, what is finished is not done again.
 """
 
