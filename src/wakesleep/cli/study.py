@@ -89,17 +89,11 @@ class Follow:
         results = studies.follow(
             self.tasks, self.out, self.architectures, self.seeds, self.sleeps, self.preset, changes, self.scale, workers
         )
-        table = Table(
-            Column("task", no_wrap=True),
-            "architecture",
-            "seed",
-            "policy",
-            *(str(number + 1) for number in range(self.sleeps)),
-        )
-        for result in results:
-            name = (result["task"], result["architecture"], str(result["seed"]))
-            table.add_row(*name, "wake", *(f"{value:.2f}" for value in result["wake"]))
-            table.add_row("", "", "", "sleep", *(f"{value:.2f}" for value in result["sleep"]))
+        heads = ("{task}, {architecture}, seed {seed}".format(**result) for result in results)
+        table = Table("sleep", *(Column(head, min_width=11) for head in heads), title="Return: wake, sleep policy")
+        for number in range(self.sleeps):
+            cells = (f"{result['wake'][number]:.2f}   {result['sleep'][number]:.2f}" for result in results)
+            table.add_row(str(number + 1), *cells)
         Console().print(table)
 
 
