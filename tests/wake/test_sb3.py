@@ -11,8 +11,11 @@ from wakesleep import ActionSpec, GymnasiumWorld, UserError
 from wakesleep.logs import EpisodeCounter
 from wakesleep.nets.policy import Perceptrons
 from wakesleep.wake.host import HostTrainer
+from wakesleep.wake.outside import collect_outside
 from wakesleep.wake.ppo import PPO, PPOConfig
+from wakesleep.wake.rollout import Life
 from wakesleep.wake.sb3 import SB3PPO
+from wakesleep.worlds import host
 
 
 def test_it_learns_cart_pole():
@@ -48,14 +51,15 @@ def pair():
         for linear, layer in zip(linears(state.networks), modules(model), strict=True):
             layer.weight.copy_(torch.as_tensor(np.array(linear.weight.T)))
             layer.bias.copy_(torch.as_tensor(np.array(linear.bias)))
-    rollout = HostTrainer(ours, world, seed=2, state=state)._collect(None)
+    life = Life(host.begin(world, ours.num_envs, 2), None)
+    _, rollout = collect_outside(ours.policy(state), life, jax.random.key(2), ours.num_steps)
     assert (rollout.truncated & ~rollout.terminated).any()
     assert rollout.terminated.any()
     return ours, state, theirs, model, rollout
 
 
 def linears(networks):
-    policy, value = networks.policy, networks.value
+    policy, value = networks.policy, networks.critic
     return [*policy.extractor.layers, policy.head, *value.extractor.layers, value.head]
 
 

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from wakesleep.errors import UserError
-from wakesleep.wake.rollout import Rollout
+from wakesleep.wake.rollout import Rollout, Terms
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
 try:
@@ -65,7 +65,7 @@ class SB3PPO:
 
         return logits
 
-    def learn(self, state: Reference, rollout: Rollout, key: jax.Array) -> tuple[Reference, dict[str, float]]:
+    def learn(self, state: Reference, rollout: Rollout, key: jax.Array) -> tuple[Reference, Terms]:
         """Fill the model's own buffer and let it train."""
         del key  # the model has its own random numbers
         if not np.all(rollout.valid):
@@ -85,7 +85,7 @@ class SB3PPO:
             starts = np.asarray(rollout.ended[step], float)
         buffer.compute_returns_and_advantage(last_values=next_values, dones=starts)
         state.train()
-        return state, {name: float(value) for name, value in state.logger.name_to_value.items()}
+        return state, {name: jax.numpy.float32(value) for name, value in state.logger.name_to_value.items()}
 
     def _tensor(self, observation: Any) -> Any:
         scale = self.observation_spec.scale.astype(np.float32)
