@@ -50,10 +50,10 @@ def _multiply_forward(inputs: Inputs, weight: Array, fixed: int) -> tuple[Array,
 
 
 def _multiply_backward(fixed: int, saved: tuple[Inputs, Array], change: Array) -> tuple[Array, Array]:
-    (inputs, weight), barrier = saved, jax.lax.optimization_barrier
+    inputs, weight = saved
     rows, changes = (part.reshape(-1, part.shape[-1]) for part in (inputs, change))
     of_inputs = change @ weight.T if not fixed else jnp.pad(change[:-fixed] @ weight.T, [(0, fixed), (0, 0)])
-    return of_inputs, barrier(barrier(rows).T) @ changes
+    return of_inputs, jax.lax.optimization_barrier(rows.T) @ changes
 
 
 multiply.defvjp(_multiply_forward, _multiply_backward)
