@@ -1,6 +1,6 @@
 """Our PPO beside stable-baselines3's, the paper's settings, the paper's block lengths: one figure and one table.
 
-    .venv/bin/python benchmarks/blocks.py --preset paper --seeds 3 --tasks DoorKey_S5 DistShift_R2 ...
+    .venv/bin/python benchmarks/block_returns.py --preset paper --seeds 3 --tasks DoorKey_S5 DistShift_R2 ...
     .venv/bin/python benchmarks/curves.py
 
 reads the reference from results/sb3_curves.csv (made by sb3_curves.py) and our runs from runs/blocks-paper, keeps our

@@ -45,10 +45,10 @@ def sleeping(name: str) -> tuple[Run, float]:
     """A sleep of an architecture, compiled, and the seconds that the first one took."""
     world, config = wakesleep.make("DoorKey_S5"), agent_config(name, "paper", {"sleep.iterations": ITERATIONS})
     specs, keys = (world.observation_spec, world.action_spec), jax.random.split(jax.random.key(0), 4)
-    seen = jax.random.randint(keys[0], (config.buffer_size, 7, 7, 3), 0, 3).astype(jnp.uint8)
-    done = jax.random.randint(keys[1], (config.buffer_size,), 0, 6)
-    buffer = wake_buffer(*specs, config.buffer_size).add(Pairs(seen, done))
-    replay = random_replay(*specs, config.kept_at_most).add(buffer, 256, keys[2])
+    seen = jax.random.randint(keys[0], (config.wake_buffer_size, 7, 7, 3), 0, 3).astype(jnp.uint8)
+    done = jax.random.randint(keys[1], (config.wake_buffer_size,), 0, 6)
+    buffer = wake_buffer(*specs, config.wake_buffer_size).add(Pairs(seen, done))
+    replay = random_replay(*specs, config.random_replay_capacity).add(buffer, 256, keys[2])
     model = config.model.make(*specs, keys[3])
 
     def run() -> object:

@@ -37,7 +37,7 @@ from wakesleep.worlds.starcraft.players import place_near, returns
 from wakesleep.worlds.starcraft.tasks import EPISODE_STEPS, TASKS, StarcraftTask, StarcraftWorld
 from wakesleep.worlds.starcraft.units import Order
 from wakesleep.worlds.starcraft.waves import State
-from wakesleep.worlds.world import Masked
+from wakesleep.worlds.world import MaskedObservation
 
 PAPER_RATE = (35, 46)
 """Steps per second of the paper's whole loop: a condensed lifetime, 12 million steps, in 3 to 4 days on an RTX 2080."""
@@ -45,7 +45,7 @@ PAPER_RATE = (35, 46)
 PUBLISHED = {
     ("CollectMineralShards_nofog", "PySC2's random"): "17 / 35 (SC2LE), 18.5 / 32 (another run)",
     ("CollectMineralShards_nofog", "random"): "",
-    ("CollectMineralShards_nofog", "alternate"): "113, sd 6 / 125 (script); FullyConv 103 / 134",
+    ("CollectMineralShards_nofog", "alternate"): "113, sd 6 / 125 (script); FullyConvConfig 103 / 134",
     ("DefeatRoaches_one", "PySC2's random"): "1 / 46 (SC2LE), -4 / 11 (another run)",
     ("DefeatRoaches_one", "random"): "",
     ("DefeatRoaches_one", "attack-move"): "",
@@ -54,7 +54,7 @@ PUBLISHED = {
     ("DefeatZerglingsAndBanelings_one", "random"): "",
     ("DefeatZerglingsAndBanelings_one", "attack-move"): "",
     ("DefeatZerglingsAndBanelings_one", "focus-fire"): "",
-    ("DefeatZerglingsAndBanelings_one", "bait"): "108, sd 41 / 220 (script); FullyConv 62 / 251",
+    ("DefeatZerglingsAndBanelings_one", "bait"): "108, sd 41 / 220 (script); FullyConvConfig 62 / 251",
     ("CollectMineralShards_fog", "random"): "",
     ("CollectMineralShards_fog", "alternate"): "",
     ("DefeatRoaches_two", "random"): "",
@@ -70,7 +70,7 @@ PUBLISHED = {
 app = tyro.extras.SubcommandApp()
 
 
-def pysc2_random(state: State, observation: Masked, key: jax.Array) -> jax.Array:
+def pysc2_random(state: State, observation: MaskedObservation, key: jax.Array) -> jax.Array:
     """PySC2's random agent, whose score is published, as nearly as our functions allow.
 
     It chooses among the sixteen functions that PySC2 offers for Marines, not our thirteen: also select_army, an idle
@@ -78,7 +78,7 @@ def pysc2_random(state: State, observation: Masked, key: jax.Array) -> jax.Array
     """
     kind_key, part_key, place_key, queue_key = jax.random.split(key, 4)
     parts = jax.random.randint(part_key, (len(interface.PARTS),), 0, jnp.asarray(interface.ACTION_SPEC.sizes))
-    choice = jax.random.randint(kind_key, (), 0, jnp.where(observation.available[interface.MOVE], 16, 6))
+    choice = jax.random.randint(kind_key, (), 0, jnp.where(observation.action_mask[interface.MOVE], 16, 6))
     orders = (interface.ATTACK, interface.MOVE, interface.PATROL, interface.SMART)
     selecting = (interface.NO_OP, interface.MOVE_CAMERA, interface.SELECT_POINT, interface.SELECT_RECT, interface.NO_OP)
     functions = (*selecting, interface.SELECT_RECT, *orders, *orders, interface.HOLD, interface.STOP)

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import wakesleep
-from wakesleep import Stepped, runtime
+from wakesleep import AutoResetStep, runtime
 from wakesleep.worlds.batch import random_rollout
 from wakesleep.worlds.minigrid.farama import make_env
 
@@ -63,7 +63,7 @@ def farama_rate(task: str, seconds: float) -> float:
     return best_rate(run, seconds)
 
 
-def compile_engine(num_envs: int, num_steps: int) -> tuple[Callable[..., Stepped], float]:
+def compile_engine(num_envs: int, num_steps: int) -> tuple[Callable[..., AutoResetStep], float]:
     """The engine's rollout for this many environments, compiled, and how long that took.
 
     A rollout draws its pool of starts, as a learner's chunk of work does, and keeps everything it saw.
@@ -74,7 +74,7 @@ def compile_engine(num_envs: int, num_steps: int) -> tuple[Callable[..., Stepped
     return compiled, time.perf_counter() - start
 
 
-def engine_rate(rollout: Callable[..., Stepped], task: str, steps: int, seconds: float) -> float:
+def engine_rate(rollout: Callable[..., AutoResetStep], task: str, steps: int, seconds: float) -> float:
     """Steps per second of a compiled rollout of so many steps."""
     world = wakesleep.make(task)
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from tests.terminal import heed_ctrl_c
 from wakesleep import UserError
-from wakesleep.jobs import Job, is_crash, run_apart, run_jobs, view_of
+from wakesleep.jobs import Job, is_crash, run_in_processes, run_jobs, view_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -81,7 +81,7 @@ def test_a_dead_worker_is_told_and_takes_no_other_job_along(tmp_path):
 def test_crashes_are_tried_again_refusals_are_not(tmp_path):
     jobs = [Job(name, count, (tmp_path, name, how)) for name, how in (("bug", stumble), ("dead", die), ("no", fail))]
     with view_of("work", 3, quiet()) as view:
-        failures = run_apart(jobs, 1, view, retries=1)
+        failures = run_in_processes(jobs, 1, view, retries=1)
     assert {name: is_crash(error) for name, error in failures.items()} == {"bug": True, "dead": True, "no": False}
     assert {name: len((tmp_path / name).read_text()) for name in failures} == {"bug": 2, "dead": 2, "no": 1}
     assert (view.finished, view.failed) == (0, 3)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from wakesleep import cli
-from wakesleep.cli.main import mistakes_told
+from wakesleep.cli.main import exit_on_user_error
 
 PAIR = ("--tasks", "DoorKey_S5", "DistShift_R2")
 RUN = ("run", "--out", "life", *PAIR, "--agent", "baseline")
@@ -55,6 +55,6 @@ def test_a_sentence(monkeypatch, capsys, arguments, why):
 
 def test_a_reader_that_has_enough_is_no_failure(monkeypatch):
     monkeypatch.setattr(sys, "stdout", sys.stdout)
-    with pytest.raises(SystemExit) as left, mistakes_told():
+    with pytest.raises(SystemExit) as left, exit_on_user_error():
         raise BrokenPipeError
     assert left.value.code == 141

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wakesleep import UserError, store
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.worlds.minigrid.tasks import ACTION, OBSERVATION
 
 
@@ -21,7 +21,7 @@ class Saved(NamedTuple):
 
 
 def value(seed=0, wide=np.float64):
-    networks = Perceptrons((8, 4)).make(OBSERVATION, ACTION, jax.random.key(seed))
+    networks = MLPConfig((8, 4)).make(OBSERVATION, ACTION, jax.random.key(seed))
     return Saved(networks, jax.random.key(seed + 5), np.array([1.5, seed], wide))
 
 

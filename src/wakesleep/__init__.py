@@ -12,11 +12,33 @@ from wakesleep import runtime
 from wakesleep.errors import UserError
 from wakesleep.worlds.gymnasium import GymnasiumWorld, WorldEnv
 from wakesleep.worlds.registry import TaskInfo, make, register, task_info, tasks
-from wakesleep.worlds.world import ActionSpec, HostWorld, Masked, ObservationSpec, Stepped, TimeStep, World
+from wakesleep.worlds.world import (
+    ActionSpec,
+    AutoResetStep,
+    HostWorld,
+    MaskedObservation,
+    ObservationSpec,
+    TimeStep,
+    World,
+)
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
-    "ActionSpec", "GymnasiumWorld", "HostWorld", "Masked", "ObservationSpec", "Stepped", "TaskInfo", "TimeStep",
-    "UserError", "World", "WorldEnv", "make", "register", "runtime", "task_info", "tasks",
+    "ActionSpec",
+    "AutoResetStep",
+    "GymnasiumWorld",
+    "HostWorld",
+    "MaskedObservation",
+    "ObservationSpec",
+    "TaskInfo",
+    "TimeStep",
+    "UserError",
+    "World",
+    "WorldEnv",
+    "make",
+    "register",
+    "runtime",
+    "task_info",
+    "tasks",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wakesleep import logs, runtime
-from wakesleep.cli.main import mistakes_told
+from wakesleep.cli.main import exit_on_user_error
 from wakesleep.cli.metrics import Compare, compare
 from wakesleep.cli.report import report
 from wakesleep.jobs import Job, default_workers, run_jobs
@@ -24,7 +24,7 @@ from wakesleep.syllabus.seeds import lifetime_seed
 
 FOLDER = Path("demo")
 TASKS = ("DistShift_R3", "CustomUnlock_S5")
-EXPLORING = {"entropy_weight": 5e-3, "least_spread": 0.05}
+EXPLORING = {"entropy_coef": 5e-3, "min_advantage_std": 0.05}
 AGENTS: dict[str, dict[str, Any]] = {
     "baseline": EXPLORING,
     "hidden": {f"learner.{name}": value for name, value in EXPLORING.items()} | {"sleep.iterations": 8_000},
@@ -42,8 +42,8 @@ def main() -> None:
     console.rule("Two lives: first a way around lava, then a locked door")
     syllabus = pairwise(*TASKS, lifetime_seed(SEED, 0), SCALE)
     jobs = [
-        Job(agent, run_lifetime, (LifetimeSpec(agent, "paper", syllabus, SEED, changes), FOLDER / agent))
-        for agent, changes in AGENTS.items()
+        Job(agent, run_lifetime, (LifetimeSpec(agent, "paper", syllabus, SEED, overrides), FOLDER / agent))
+        for agent, overrides in AGENTS.items()
         if not (FOLDER / agent / "summary.json").exists()
     ]
     if jobs:
@@ -69,5 +69,5 @@ def _table() -> Table:
 
 
 if __name__ == "__main__":
-    with mistakes_told():
+    with exit_on_user_error():
         main()

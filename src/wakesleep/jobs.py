@@ -60,7 +60,7 @@ def run_jobs(
     _check(workers)
     with view_of(title, len(jobs), console) as view:
         alone = workers == 1 or len(jobs) == 1
-        failures = _run_here(jobs, view) if alone else run_apart(jobs, workers, view, load)
+        failures = _run_here(jobs, view) if alone else run_in_processes(jobs, workers, view, load)
     for error in failures.values():
         if not isinstance(error, UserError):
             raise error  # a bug: with its traceback
@@ -69,7 +69,7 @@ def run_jobs(
         raise UserError(f"{len(failures)} of {len(jobs)} jobs failed; {name}: {error}")
 
 
-def run_apart(
+def run_in_processes(
     jobs: Sequence[Job], workers: int, view: "View", load: Sequence[str] = (), retries: int = 0
 ) -> dict[str, BaseException]:
     """Do all jobs in processes of their own; what failed for good, by name.

@@ -25,7 +25,7 @@ COLUMNS = (
 )  # fmt: skip
 WORKER = "worker-default"
 TRAIN, TEST = "train", "test"
-_DAWN = datetime(2000, 1, 1)
+LOG_EPOCH = datetime(2000, 1, 1)
 
 
 class Episode(NamedTuple):
@@ -78,7 +78,7 @@ class LogWriter:
         rows = []
         for episode in episodes:
             steps += episode.length
-            time = (_DAWN + timedelta(milliseconds=steps)).strftime("%Y%m%dT%H%M%S.%f")
+            time = (LOG_EPOCH + timedelta(milliseconds=steps)).strftime("%Y%m%dT%H%M%S.%f")
             reward = float(np.float32(episode.total_reward).astype(str))  # 0.964, not 0.9639999866485596
             rows.append((block, count, WORKER, kind, "wake", task, "{}", "complete", time, episode.length, reward))
             count += 1

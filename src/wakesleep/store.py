@@ -34,7 +34,7 @@ def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
 
 
 @contextmanager
-def only_one(folder: Path, waiting: Callable[[], object]) -> Iterator[None]:
+def folder_lock(folder: Path, waiting: Callable[[], object]) -> Iterator[None]:
     """Be alone in a folder: wait, calling `waiting`, until another process that is in it leaves or dies."""
     try:
         import fcntl

@@ -16,7 +16,7 @@ from wakesleep.agents.agent import Agent
 from wakesleep.agents.baselines import LearnerAgent, RandomAgent
 from wakesleep.agents.presets import agent_config, agents, make_agent, register_agent
 from wakesleep.agents.wake_sleep import WakeSleepAgent, WakeSleepConfig
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.sleep.architectures import Architecture, ModelConfig
 from wakesleep.sleep.consolidate import SleepConfig
 from wakesleep.wake.ppo import FAST, PAPER, PPOConfig
@@ -25,11 +25,11 @@ from wakesleep.wake.rollout import start_life
 WORLD = wakesleep.make("DoorKey_S5")
 SPECS = (WORLD.observation_spec, WORLD.action_spec)
 STEPS = 4000
-NETWORK = Perceptrons((32, 16))
+NETWORK = MLPConfig((32, 16))
 LEARNER = PPOConfig(num_envs=4, num_steps=32, minibatch_size=64, epochs=1, network=NETWORK)
 SMALL = WakeSleepConfig(
-    LEARNER, ModelConfig(network=NETWORK, latent=8, hidden=32), SleepConfig(iterations=20), buffer_size=4 * 128,
-    kept_per_sleep=16, kept_at_most=64, advice_steps=1000,
+    LEARNER, ModelConfig(network=NETWORK, latent=8, hidden=32), SleepConfig(iterations=20), wake_buffer_size=4 * 128,
+    random_replay_per_sleep=16, random_replay_capacity=64, advice_steps=1000,
 )  # fmt: skip
 
 
@@ -137,12 +137,12 @@ def test_every_agent_of_the_tables():
     paper = agent_config("hidden")
     assert paper.learner is PAPER
     assert (paper.sleep.iterations, paper.sleep.batch_size) == (20_000, 32)
-    assert tuple(paper.sleep.weights) == (3.0, 1.0, 0.03)
-    assert (paper.buffer_size, paper.kept_per_sleep, paper.kept_at_most) == (20_000, 256, 4096)
+    assert tuple(paper.sleep.loss_weights) == (3.0, 1.0, 0.03)
+    assert (paper.wake_buffer_size, paper.random_replay_per_sleep, paper.random_replay_capacity) == (20_000, 256, 4096)
     assert (paper.advice, paper.advice_steps, paper.copy_weights) == (0.9, 100_000, False)
     assert agent_config("hidden", "fast").learner is FAST
     flags = {name: agent_config(name).sleep for name in ours if name.startswith("hidden")}
-    assert {name: (sleep.generative, sleep.random) for name, sleep in flags.items()} == {
+    assert {name: (sleep.generative_replay, sleep.random_replay) for name, sleep in flags.items()} == {
         "hidden": (True, True), "hidden-er": (False, False), "hidden-er-rar": (False, True),
         "hidden-er-gr": (True, False),
     }  # fmt: skip

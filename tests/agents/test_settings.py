@@ -6,42 +6,42 @@ import pytest
 
 from wakesleep import UserError
 from wakesleep.agents.presets import agent_config
-from wakesleep.agents.settings import change, parse, plain
+from wakesleep.agents.settings import override, parse_overrides, to_dict
 from wakesleep.agents.wake_sleep import WakeSleepConfig
 from wakesleep.sleep.architectures import Architecture
 from wakesleep.wake.ppo import PAPER
 
 
 def test_changes_on_a_command_line():
-    changes = parse(
+    overrides = parse_overrides(
         ["sleep.iterations=5000", "model.architecture=two-headed", "learner.learning_rate=1e-3", "copy_weights=true",
-         "sleep.weights.kl=1", "model.network.hidden=[64, 32]"]
+         "sleep.loss_weights.kl=1", "model.network.hidden=[64, 32]"]
     )  # fmt: skip
-    config = change(WakeSleepConfig(), changes)
+    config = override(WakeSleepConfig(), overrides)
     assert config.sleep.iterations == 5000
     assert config.model.architecture is Architecture.TWO_HEADED
     assert config.learner.learning_rate == 1e-3
     assert config.copy_weights is True
-    assert config.sleep.weights.kl == 1.0
-    assert isinstance(config.sleep.weights.kl, float)
+    assert config.sleep.loss_weights.kl == 1.0
+    assert isinstance(config.sleep.loss_weights.kl, float)
     assert config.model.network.hidden == (64, 32)
     assert config.sleep.batch_size == WakeSleepConfig().sleep.batch_size
 
 
 def test_settings_that_only_fit_together_are_changed_together():
-    config = change(PAPER, {"num_steps": 100, "minibatch_size": 25})
+    config = override(PAPER, {"num_steps": 100, "minibatch_size": 25})
     assert (config.num_steps, config.minibatch_size) == (100, 25)
 
 
 def test_all_settings_as_plain_data():
-    data = plain(agent_config("hidden"))
+    data = to_dict(agent_config("hidden"))
     assert json.loads(json.dumps(data)) == data
-    assert data["sleep"]["weights"] == {"imitation": 3.0, "reconstruction": 1.0, "kl": 0.03}
+    assert data["sleep"]["loss_weights"] == {"imitation": 3.0, "reconstruction": 1.0, "kl": 0.03}
     assert data["model"]["architecture"] == "hidden"
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("overrides", "words"),
     [
         ({"sleep.iteration": 1}, "no setting is called 'sleep.iteration': there are iterations"),
         ({"naps": 1}, "no setting is called 'naps'"),
@@ -56,9 +56,9 @@ def test_all_settings_as_plain_data():
         ({"sleep.iterations": 0}, "at least one iteration"),
     ],
 )
-def test_what_is_refused(changes, words):
+def test_what_is_refused(overrides, words):
     with pytest.raises(UserError, match=words):
-        change(WakeSleepConfig(), changes)
+        override(WakeSleepConfig(), overrides)
 
 
 def test_agents_without_settings_refuse_changes():
@@ -69,4 +69,4 @@ def test_agents_without_settings_refuse_changes():
 @pytest.mark.parametrize("text", ["sleep.iterations", "=5", "a=[1"])
 def test_what_is_not_a_change(text):
     with pytest.raises(UserError, match=r"name=value|cannot be read"):
-        parse([text])
+        parse_overrides([text])

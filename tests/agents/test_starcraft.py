@@ -14,16 +14,17 @@ WORLD = TASKS["DefeatZerglingsAndBanelings_two"].world(16, marine_slots=16)
 NETWORK = {"channels": [4, 4, 4], "hidden": 16}
 LEARNER = {"num_envs": 4, "num_steps": 8} | {f"network.{name}": value for name, value in NETWORK.items()}
 SMALL = {
-    "sleep.iterations": 2, "sleep.batch_size": 8, "buffer_size": 64, "kept_per_sleep": 8, "kept_at_most": 32,
-    "mini_evaluation": 2, "model.latent": 4, "model.hidden": 16, "model.channels": 4,
+    "sleep.iterations": 2, "sleep.batch_size": 8, "wake_buffer_size": 64, "random_replay_per_sleep": 8,
+    "random_replay_capacity": 32,
+    "mini_evaluation_episodes": 2, "model.latent": 4, "model.hidden": 16, "model.channels": 4,
 } | {f"learner.{name}": value for name, value in LEARNER.items()} | {
     f"model.network.{name}": value for name, value in NETWORK.items()
 }  # fmt: skip
 WAKE_SLEEP = [name for name in agents() if name not in ("random", "baseline", "expert")]
 
 
-def made(name, changes, world=WORLD):
-    config = agent_config(name, "fast", changes, "starcraft-small")
+def made(name, overrides, world=WORLD):
+    config = agent_config(name, "fast", overrides, "starcraft-small")
     return make_agent(name, world.observation_spec, world.action_spec, config)
 
 
@@ -62,7 +63,7 @@ def test_the_baseline_learns():
     state = agent.init(jax.random.key(0))
     life = start_life(WORLD, jax.random.key(1), agent.num_envs)
     after, _, progress = agent.live(state, WORLD, life, jax.random.key(3), 2, 2)
-    assert int(after.updates) == 2 * agent.learner.config.passes
+    assert int(after.updates) == 2 * agent.learner.config.epochs
     assert finite(after.networks)
     assert np.isfinite(progress.reward).all()
 

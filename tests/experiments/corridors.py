@@ -12,10 +12,10 @@ from tests.worlds.toys import Corridor
 from wakesleep import register
 from wakesleep.agents.baselines import LearnerAgent
 from wakesleep.agents.presets import register_agent
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.wake.ppo import PPOConfig
 
-SMALL = PPOConfig(num_envs=4, num_steps=32, minibatch_size=64, epochs=1, network=Perceptrons(hidden=(8,)))
+SMALL = PPOConfig(num_envs=4, num_steps=32, minibatch_size=64, epochs=1, network=MLPConfig(hidden=(8,)))
 PIDS = "WAKESLEEP_TEST_PIDS"
 """Environment variable: a folder in which workers leave their process ids, and stumbling ones a mark."""
 

@@ -36,7 +36,7 @@ agents:
     assert [life.name.replace("condensed", "pairwise") for life in planned[8:]] == [life.name for life in planned[:8]]
     spec = planned[3].spec
     assert (spec.agent, spec.label, spec.preset, spec.seed) == ("hidden", "twice", "paper", 7)
-    assert spec.changes == {"sleeps_per_block": 2}
+    assert spec.overrides == {"sleeps_per_block": 2}
     assert planned[0].spec.label == ""
     assert [planned[at].spec.syllabus for at in (0, 4)] == paper_syllabi("pairwise", 2, scale=0.5, episodes=10)
     assert spec.syllabus == planned[1].spec.syllabus  # the seed is the agent's
@@ -67,7 +67,7 @@ def test_the_paper_s_experiments_can_be_expanded(file):
     )
     for life in planned:
         if life.spec.syllabus.scenario == "dispersed" and life.spec.agent not in ("random", "baseline"):
-            assert life.spec.changes["advice_steps"] == 33_333
+            assert life.spec.overrides["advice_steps"] == 33_333
 
 
 ONE = "agents: [random]\n"

@@ -145,7 +145,9 @@ def test_crashes_are_tried_once_more_and_the_rest_goes_on(tmp_path, monkeypatch)
 
 def test_whose_folder_it_is(tmp_path, monkeypatch):
     """An experiment may grow, not change; two at a time do not get in each other's way."""
-    monkeypatch.setattr(run_module, "run_apart", lambda jobs, *rest: {job.name: UserError("not now") for job in jobs})
+    monkeypatch.setattr(
+        run_module, "run_in_processes", lambda jobs, *rest: {job.name: UserError("not now") for job in jobs}
+    )
     quiet = Console(quiet=True)
     small = load_grid(grid(tmp_path))
     assert len(run_experiment(small, tmp_path / "out", console=quiet).failures) == 8
@@ -159,7 +161,7 @@ def test_whose_folder_it_is(tmp_path, monkeypatch):
     other = load_grid(grid(tmp_path, "{name: slow, settings: {epochs: 2}}, random"))
     with pytest.raises(UserError, match=r"another experiment \(slow is another one there"):
         run_experiment(other, tmp_path / "out", console=quiet)
-    with run_module.store.only_one(tmp_path / "out", lambda: None), pytest.raises(UserError, match="is running in"):
+    with run_module.store.folder_lock(tmp_path / "out", lambda: None), pytest.raises(UserError, match="is running in"):
         run_experiment(larger, tmp_path / "out", console=quiet)
     (tmp_path / "life").mkdir()
     (tmp_path / "life" / "config.json").touch()

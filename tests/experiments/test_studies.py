@@ -7,14 +7,15 @@ import sys
 import pytest
 
 from wakesleep import UserError
-from wakesleep.agents.settings import change
+from wakesleep.agents.settings import override
 from wakesleep.experiments import studies
 from wakesleep.wake.experts import expert_folder, train_expert
 from wakesleep.wake.ppo import FAST
 
 NETWORK = [64, 64]
 SMALL = {
-    "sleep.iterations": 600, "buffer_size": 2048, "model.network.hidden": NETWORK, "learner.network.hidden": NETWORK,
+    "sleep.iterations": 600, "wake_buffer_size": 2048, "model.network.hidden": NETWORK,
+    "learner.network.hidden": NETWORK,
 }  # fmt: skip
 
 
@@ -26,7 +27,7 @@ def ignore(part, note):
 def experts(tmp_path_factory):
     """One that has learned."""
     folder = tmp_path_factory.mktemp("experts")
-    config, steps = change(FAST, {"network.hidden": NETWORK}), 61_440
+    config, steps = override(FAST, {"network.hidden": NETWORK}), 61_440
     folder.joinpath("experts.json").write_text("{}")
     train_expert(expert_folder(folder, "DoorKey_S5", 0), "DoorKey_S5", 0, config, steps, ignore)
     return folder
@@ -59,7 +60,7 @@ def test_the_command_goes_on_and_prints_a_table(experts, tmp_path):
     for name in ("hidden", "two-headed"):
         done = {"task": "DoorKey_S5", "architecture": name, "seed": 0, "expert": 0.9, "difference": 0.25}
         (out / f"DoorKey_S5-0-{name}-0.json").write_text(json.dumps(done))
-    asked = {"study": "distil", "experts": str(experts.resolve()), "preset": "paper", "changes": {}}
+    asked = {"study": "distil", "experts": str(experts.resolve()), "preset": "paper", "overrides": {}}
     (out / "study.json").write_text(json.dumps(asked))
     command = [sys.executable, "-m", "wakesleep.cli", "study", "distil", str(experts), "--out", str(out)]
     shown = subprocess.run([*command, "--architectures", "hidden", "two-headed"], capture_output=True, text=True)

@@ -22,7 +22,8 @@ TASKS = ("DefeatRoaches_one", "CollectMineralShards_nofog")
 SMALL = {
     "learner.num_envs": 2, "learner.num_steps": 8, "learner.network.channels": [2, 2, 2], "learner.network.hidden": 8,
     "model.network.channels": [2, 2, 2], "model.network.hidden": 8, "model.hidden": 8, "model.latent": 4,
-    "sleep.iterations": 2, "sleep.batch_size": 4, "buffer_size": 24, "kept_per_sleep": 4, "mini_evaluation": 2,
+    "sleep.iterations": 2, "sleep.batch_size": 4, "wake_buffer_size": 24, "random_replay_per_sleep": 4,
+    "mini_evaluation_episodes": 2,
 }  # fmt: skip
 
 

@@ -48,8 +48,16 @@ def whole(tmp_path_factory):
 
 def test_what_a_life_is_made_of():
     kinds = [unit.kind for unit in plan(agent_of(), SYLLABUS)]
-    nap = [Kind.WAKE, Kind.LIVE, Kind.SLEEP]
-    assert kinds == [Kind.EVALUATE, *nap, *nap, Kind.EVALUATE, *nap, *nap, Kind.EVALUATE]
+    sleep_index = [Kind.WAKE, Kind.LIVE, Kind.SLEEP]
+    assert kinds == [
+        Kind.EVALUATE,
+        *sleep_index,
+        *sleep_index,
+        Kind.EVALUATE,
+        *sleep_index,
+        *sleep_index,
+        Kind.EVALUATE,
+    ]
     units = plan(LearnerAgent(*SPECS, LEARNER), alternating("DoorKey_S5", "DistShift_R2", 1))
     lived = [unit.iterations for unit in units if unit.kind is Kind.LIVE]
     assert sum(lived) == 6 * (200_000 // 128)
@@ -124,9 +132,9 @@ def test_labels_change_nothing(whole, tmp_path, monkeypatch):
     names = {"DoorKey_S5": "Alpha_1", "DistShift_R2": "Beta_2"}
     for old, new in names.items():
         registry.register(new, TASKS[old].world, domain="minigrid", block_steps=TASKS[old].block_steps)
-    starts = life_module.evaluation_starts
+    starts = life_module.evaluation_initial_states
     old_name = {new: old for old, new in names.items()}
-    monkeypatch.setattr(life_module, "evaluation_starts", lambda task, *rest: starts(old_name[task], *rest))
+    monkeypatch.setattr(life_module, "evaluation_initial_states", lambda task, *rest: starts(old_name[task], *rest))
     renamed = pairwise("Alpha_1", "Beta_2", seed=1, scale=0.01, episodes=3)
     Lifetime(agent_of(), renamed, 0, tmp_path, {}).run(ignore)
     for name, content in logged(whole).items():

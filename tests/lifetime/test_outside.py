@@ -16,7 +16,7 @@ from wakesleep.errors import EnvironmentFailed
 from wakesleep.jobs import is_crash
 from wakesleep.lifetime import life as life_module
 from wakesleep.lifetime.spec import LifetimeSpec, stored_spec
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.syllabus.scenarios import pairwise
 from wakesleep.wake import evaluate
 from wakesleep.wake import experts as school
@@ -29,7 +29,7 @@ LOAD = "tests.lifetime.walks"
 LEARNER = {"num_envs": 4, "num_steps": 32, "minibatch_size": 64, "epochs": 2, "network.hidden": [16]}
 SLEEPER = {
     **{f"learner.{name}": value for name, value in LEARNER.items()}, "model.network.hidden": [16], "model.latent": 8,
-    "model.hidden": 16, "sleep.iterations": 20, "buffer_size": 200, "kept_per_sleep": 16,
+    "model.hidden": 16, "sleep.iterations": 20, "wake_buffer_size": 200, "random_replay_per_sleep": 16,
 }  # fmt: skip
 SHORT = pairwise("Walk_left", "Walk_right", seed=1, scale=0.25, episodes=5)  # 1,024 steps a block
 
@@ -46,8 +46,8 @@ def all_are_closed():
     assert Walk.alive <= before  # garbage of other tests may go meanwhile
 
 
-def settings(changes):
-    return [f"{name}={str(value).replace(' ', '')}" for name, value in changes.items()]
+def settings(overrides):
+    return [f"{name}={str(value).replace(' ', '')}" for name, value in overrides.items()]
 
 
 def run(monkeypatch, *arguments):
@@ -65,18 +65,18 @@ def logged(folder):
     return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*.tsv"))}
 
 
-def spec_of(agent, changes, syllabus=SHORT, seed=0):
-    return LifetimeSpec(agent, "fast", syllabus, seed, changes)
+def spec_of(agent, overrides, syllabus=SHORT, seed=0):
+    return LifetimeSpec(agent, "fast", syllabus, seed, overrides)
 
 
 @pytest.mark.parametrize(
-    ("agent", "changes"),
+    ("agent", "overrides"),
     [("random", {}), ("expert", LEARNER), ("sequential", SLEEPER), ("hidden", {**SLEEPER, "copy_weights": True})],
 )
-def test_agents_live_in_gymnasium_environments(agent, changes, tmp_path):
+def test_agents_live_in_gymnasium_environments(agent, overrides, tmp_path):
     """The other wake-sleep agents differ from `hidden` in how they sleep. `copy_weights` adds evaluations at waking."""
     syllabus = pairwise("Walk_left", "Walk_right", seed=1, scale=0.5, episodes=5)  # chance takes 2,048 steps at a time
-    words = spec_of(agent, changes, syllabus).open(tmp_path).run(ignore)
+    words = spec_of(agent, overrides, syllabus).open(tmp_path).run(ignore)
     assert words.startswith("Walk_left ")
     found = rows(tmp_path)
     assert [int(row["exp_num"]) for row in found] == list(range(len(found)))
@@ -91,9 +91,9 @@ def test_agents_live_in_gymnasium_environments(agent, changes, tmp_path):
 
 def test_it_learns_and_forgets_as_in_jax(tmp_path):
     """4,096 steps of each; chance ends at about 0.6. What is seen says which end counts, so both can be known."""
-    changes = {**LEARNER, "num_envs": 8, "epochs": 4, "learning_rate": 3e-3}
+    overrides = {**LEARNER, "num_envs": 8, "epochs": 4, "learning_rate": 3e-3}
     syllabus = pairwise("Walk_left", "Walk_right", seed=1, episodes=40)
-    spec_of("baseline", changes, syllabus).open(tmp_path).run(ignore)
+    spec_of("baseline", overrides, syllabus).open(tmp_path).run(ignore)
     found = rows(tmp_path)
 
     def returns(block, task):
@@ -118,8 +118,18 @@ def test_evaluations_begin_alike_and_seeds_are_small(tmp_path):
 @pytest.mark.parametrize("agent", ["hidden", "baseline"])
 def test_interrupted_through_the_real_command_line_and_resumed(agent, tmp_path, monkeypatch, capsys):
     """In the middle of the second block, by an environment that fails; then `resume`, metrics and the report."""
-    out, changes = tmp_path / agent, SLEEPER if agent == "hidden" else LEARNER
-    arguments = ["--set", *settings(changes), "--tasks", "Walk_left", "Walk_right", "--scale", "0.5", "--episodes", "5"]
+    out, overrides = tmp_path / agent, SLEEPER if agent == "hidden" else LEARNER
+    arguments = [
+        "--set",
+        *settings(overrides),
+        "--tasks",
+        "Walk_left",
+        "Walk_right",
+        "--scale",
+        "0.5",
+        "--episodes",
+        "5",
+    ]
     monkeypatch.setattr("wakesleep.lifetime.plan.CHUNK_STEPS", 256)
     Walk.fails_in = 3200  # evaluations take up to 160 of them, blocks 2,048
     with pytest.raises(SystemExit) as ended:
@@ -189,8 +199,8 @@ def test_killed_in_a_process_of_its_own(tmp_path):
         "    if unit.block == 1 and self.unit > 6: os.kill(os.getpid(), signal.SIGKILL)\n"
         "life.Lifetime._live = live\nfrom wakesleep.cli import main; main()"
     )
-    changes = settings(SLEEPER | {"sleeps_per_block": 2})
-    command = ["run", "--agent", "hidden", "--set", *changes, "--tasks", "Walk_left", "Walk_right", "--scale", "0.25",
+    overrides = settings(SLEEPER | {"sleeps_per_block": 2})
+    command = ["run", "--agent", "hidden", "--set", *overrides, "--tasks", "Walk_left", "Walk_right", "--scale", "0.25",
                "--episodes", "3", "--out", "life", "--load", "mine"]  # fmt: skip
     died = subprocess.run([sys.executable, "-c", dies, *command], cwd=tmp_path, capture_output=True)
     assert died.returncode == -9, died.stderr.decode()
@@ -219,8 +229,8 @@ def test_vector_environments_of_ones_own(tmp_path):
 def test_what_cannot_be_spelled_out_is_read_as_numbers(tmp_path):
     """The preset's one-hot inputs do not suit CartPole; all settings are in config.json as they were used."""
     syllabus = pairwise("CartPole_v1", "CartPole_short", seed=1, scale=0.5, episodes=3)
-    for agent, changes in (("two-headed", SLEEPER), ("baseline", LEARNER)):
-        spec = spec_of(agent, changes, syllabus)
+    for agent, overrides in (("two-headed", SLEEPER), ("baseline", LEARNER)):
+        spec = spec_of(agent, overrides, syllabus)
         spec.open(tmp_path / agent).run(ignore)
         written = json.loads((tmp_path / agent / "config.json").read_text())["settings"]
         assert written.get("learner", written)["network"]["encoding"] == "scale"
@@ -232,7 +242,7 @@ def test_what_cannot_be_spelled_out_is_read_as_numbers(tmp_path):
 
 
 def test_experts(tmp_path, monkeypatch, capsys):
-    small = PPOConfig(num_envs=4, num_steps=32, minibatch_size=64, epochs=2, network=Perceptrons((16,)))
+    small = PPOConfig(num_envs=4, num_steps=32, minibatch_size=64, epochs=2, network=MLPConfig((16,)))
     monkeypatch.setitem(PRESETS["minigrid"], "fast", small)
     monkeypatch.setattr(school, "_CHUNK_STEPS", 256)
     out = tmp_path / "experts"
@@ -259,8 +269,8 @@ def test_experts(tmp_path, monkeypatch, capsys):
 
 def test_an_experiment(tmp_path, monkeypatch, capsys):
     text = "preset: fast\nsyllabi: [[Walk_left, Walk_right]]\nscale: 0.125\nepisodes: 3\nagents:\n"
-    for name, changes in (("baseline", LEARNER), ("hidden", SLEEPER)):
-        text += f"  - {json.dumps({'name': name, 'settings': changes})}\n"
+    for name, overrides in (("baseline", LEARNER), ("hidden", SLEEPER)):
+        text += f"  - {json.dumps({'name': name, 'settings': overrides})}\n"
     (tmp_path / "grid.yaml").write_text(text)
     monkeypatch.chdir(ROOT)
     run(monkeypatch, "experiment", tmp_path / "grid.yaml", "--out", tmp_path / "out", "--jobs", "1", "--load", LOAD)
@@ -299,7 +309,7 @@ def test_what_does_not_go_together(tmp_path, monkeypatch):
         spec_of("random", {}, vectors).open(tmp_path / "a")
     endless = spec_of("baseline", LEARNER, pairwise("Endless_1", "Walk_left", seed=1, episodes=3)).open(tmp_path / "b")
     with monkeypatch.context() as patch:
-        patch.setattr(life_module, "play_out", partial(evaluate.play_out, max_steps=50))
+        patch.setattr(life_module, "run_episodes", partial(evaluate.run_episodes, max_steps=50))
         with pytest.raises(
             UserError, match="Endless_1: an episode had no end after 50 steps: give the environment a step limit"
         ):

@@ -103,11 +103,11 @@ def test_spread_is_the_entropy_but_prefers_no_function(name):
     spec = SPECS[name]
     mask = MASK if spec.masked else None
     logits = logits_of(spec)
-    assert float(actions.spread(spec, logits, mask)) == pytest.approx(
+    assert float(actions.per_part_entropy(spec, logits, mask)) == pytest.approx(
         float(actions.entropy(spec, logits, mask)), abs=1e-6
     )
     even = jnp.zeros_like(logits)
-    np.testing.assert_allclose(jax.grad(lambda it: actions.spread(spec, it, mask))(even), 0, atol=1e-6)
+    np.testing.assert_allclose(jax.grad(lambda it: actions.per_part_entropy(spec, it, mask))(even), 0, atol=1e-6)
     if name == "function":  # all parts are as random as can be, and yet entropy asks for the function with more of them
         asked = jax.grad(lambda it: actions.entropy(spec, it, mask))(even)
         assert asked[2] > 0.1

@@ -1,4 +1,4 @@
-"""FullyConv: the paper's sizes, what its parts see, that it learns, and what it refuses."""
+"""FullyConvConfig: the paper's sizes, what its parts see, that it learns, and what it refuses."""
 
 import equinox as eqx
 import jax
@@ -8,8 +8,8 @@ import pytest
 
 from tests.worlds.toys import Pointing
 from wakesleep import ActionSpec, ObservationSpec, UserError
-from wakesleep.nets.fully_conv import FullyConv
-from wakesleep.nets.policy import Perceptrons, SharedNetworks, logits_and_value
+from wakesleep.nets.fully_conv import FullyConvConfig
+from wakesleep.nets.policy import MLPConfig, SharedNetworks, logits_and_value
 from wakesleep.wake.evaluate import evaluate
 from wakesleep.wake.learner import train
 from wakesleep.wake.rollout import start_life
@@ -21,7 +21,7 @@ ACTION = ActionSpec(
     (("function", 13), ("screen", 256), ("minimap", 256), ("screen2", 256), ("select_add", 2), ("select_point", 4)),
     masked=True,
 )
-STARCRAFT = FullyConv(categorical=(0, 1), places=("screen", "minimap", "screen2"))
+STARCRAFT = FullyConvConfig(categorical=(0, 1), places=("screen", "minimap", "screen2"))
 
 
 def test_the_papers_sizes():
@@ -38,7 +38,7 @@ def test_the_papers_sizes():
 
 
 def test_patches_are_a_convolution_and_make_as_many_features():
-    patches = FullyConv((0, 1), STARCRAFT.places, channels=(8, 8, 4), hidden=16, patches=True)
+    patches = FullyConvConfig((0, 1), STARCRAFT.places, channels=(8, 8, 4), hidden=16, patches=True)
     networks = patches.make(LAYERS, ACTION, jax.random.key(0))
     extractor = networks.policy.extractor
     assert [(conv.weight.shape[0], conv.stride) for conv in extractor.convolutions] == [(4, 4), (3, 1), (3, 1)]
@@ -53,7 +53,7 @@ def test_patches_are_a_convolution_and_make_as_many_features():
 def test_patches_of_few_categories_are_embedded_and_read_in_one():
     """The same features as by embedding first, also where categories and amounts take turns."""
     layers = ObservationSpec.of((32, 32, 4), np.uint8, 0, 9, scale=np.array([5, 9, 1, 9]))
-    config = FullyConv((0, 2), STARCRAFT.places, channels=(8, 8, 4), hidden=16, patches=True)
+    config = FullyConvConfig((0, 2), STARCRAFT.places, channels=(8, 8, 4), hidden=16, patches=True)
     extractor = config.make(layers, ACTION, jax.random.key(0)).policy.extractor
     extractor = eqx.tree_at(lambda it: it.embeddings[0].bias, extractor, jnp.array([0.3, -1.0, 2.0]))
     view = np.random.default_rng(0).integers(0, [6, 10, 2, 10], (3, 32, 32, 4)).astype(np.uint8)
@@ -64,7 +64,7 @@ def test_patches_of_few_categories_are_embedded_and_read_in_one():
 
 
 def test_policy_and_value_at_once():
-    networks = FullyConv((0, 1), STARCRAFT.places, channels=(4, 4, 4), hidden=16).make(
+    networks = FullyConvConfig((0, 1), STARCRAFT.places, channels=(4, 4, 4), hidden=16).make(
         LAYERS, ACTION, jax.random.key(0)
     )
     view = jax.random.randint(jax.random.key(1), (3, 64, 64, 3), 0, 2).astype(jnp.uint16)
@@ -72,7 +72,7 @@ def test_policy_and_value_at_once():
     np.testing.assert_allclose(logits, networks.policy(view), atol=1e-6)
     np.testing.assert_allclose(value, networks.value(view), atol=1e-6)
     assert isinstance(networks, SharedNetworks)
-    apart = Perceptrons((8,)).make(ObservationSpec.of((3,), np.float32, 0, 1), ActionSpec.single(4), jax.random.key(0))
+    apart = MLPConfig((8,)).make(ObservationSpec.of((3,), np.float32, 0, 1), ActionSpec.single(4), jax.random.key(0))
     assert not isinstance(apart, SharedNetworks)
     logits, value = logits_and_value(apart, jnp.ones((2, 3)))
     assert (logits.shape, value.shape) == ((2, 4), (2,))
@@ -92,7 +92,7 @@ def test_places_are_decided_where_they_are():
 def test_logits_come_in_the_order_of_the_parts():
     spec = ActionSpec((("what", 2), ("a", 4), ("how", 3), ("b", 4)))
     layers = ObservationSpec.of((4, 4, 1), np.uint8, 0, 9)
-    policy = FullyConv((), ("a", "b"), channels=(2, 2, 5), hidden=8).make(layers, spec, jax.random.key(0)).policy
+    policy = FullyConvConfig((), ("a", "b"), channels=(2, 2, 5), hidden=8).make(layers, spec, jax.random.key(0)).policy
     features = policy.features(jax.random.randint(jax.random.key(1), (4, 4, 1), 0, 9).astype(jnp.uint8))
     plain, places = policy.head.plain(policy.head.summary(features)), policy.head.places(features.reshape(4, 5))
     expected = jnp.concatenate([plain[:2], places[:, 0], plain[2:], places[:, 1]])
@@ -100,7 +100,7 @@ def test_logits_come_in_the_order_of_the_parts():
 
 
 def test_normalised_features_have_one_range():
-    networks = FullyConv((0, 1), STARCRAFT.places, normalise=True).make(LAYERS, ACTION, jax.random.key(0))
+    networks = FullyConvConfig((0, 1), STARCRAFT.places, normalise=True).make(LAYERS, ACTION, jax.random.key(0))
     view = jax.random.randint(jax.random.key(1), (3, 64, 64, 3), 0, 2).astype(jnp.uint16)
     features = np.asarray(networks.policy.features(view))
     np.testing.assert_allclose(features.mean(-1), 0, atol=1e-4)
@@ -110,9 +110,9 @@ def test_normalised_features_have_one_range():
 def test_it_learns_to_point_at_a_mark():
     """Chance pays 1 in 32; the function and the place must both be right."""
     world = Pointing()
-    network = FullyConv((0,), ("where",), channels=(8, 8, 8), hidden=32)
+    network = FullyConvConfig((0,), ("where",), channels=(8, 8, 8), hidden=32)
     config = VTraceConfig(
-        num_envs=64, num_steps=2, learning_rate=3e-3, entropy_weight=1e-2, normalise_advantages=True, network=network
+        num_envs=64, num_steps=2, learning_rate=3e-3, entropy_coef=1e-2, normalise_advantages=True, network=network
     )
     learner = VTrace(world.observation_spec, world.action_spec, config)
     state, life = learner.init(jax.random.key(0)), start_life(world, jax.random.key(1), 64)
@@ -136,4 +136,4 @@ def test_it_learns_to_point_at_a_mark():
 )
 def test_what_it_refuses(layers, places, why):
     with pytest.raises(UserError, match=why):
-        FullyConv((), places).make(layers, ACTION, jax.random.key(0))
+        FullyConvConfig((), places).make(layers, ACTION, jax.random.key(0))

@@ -7,7 +7,7 @@ import wakesleep
 from wakesleep import ObservationSpec, UserError
 from wakesleep.nets.encode import Encoder, Encoding
 from wakesleep.nets.layers import Linear
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.policy import MLPConfig
 
 MINIGRID = wakesleep.make("DoorKey_S5")
 
@@ -35,7 +35,7 @@ def test_one_hot_needs_whole_numbers():
 
 
 def test_the_papers_network():
-    networks = Perceptrons().make(MINIGRID.observation_spec, MINIGRID.action_spec, jax.random.key(0))
+    networks = MLPConfig().make(MINIGRID.observation_spec, MINIGRID.action_spec, jax.random.key(0))
     count = sum(leaf.size for leaf in jax.tree.leaves(networks))
     policy, value = ((147 + 1) * 256 + 257 * 256 + 257 * outputs for outputs in (6, 1))
     assert count == policy + value

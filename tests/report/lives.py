@@ -15,7 +15,7 @@ def write_life(
     learning = [{"task": task, "steps": steps, "seed": 1} for task in order]
     syllabus = {"scenario": scenario, "tasks": list(order), "learning": learning, "evaluation_seed": 3, "episodes": 2}
     about = {
-        "agent": agent, "preset": preset, "changes": {}, "seed": seed, "syllabus": syllabus,
+        "agent": agent, "preset": preset, "overrides": {}, "seed": seed, "syllabus": syllabus,
         "settings": {"sleep": {"iterations": 20}}, "versions": {"wakesleep": "0"},
     }  # fmt: skip
     writer = LogWriter(folder, {"scenario_type": "custom", **about})

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.report.lives import ORDER, write_life
-from wakesleep.report.data import Reporter, Wanted
+from wakesleep.report.data import Reporter, ReportRequest
 from wakesleep.report.page import page, write_page
 from wakesleep.report.serve import make_server
 from wakesleep.worlds.minigrid.cells import CHANNEL_MAXIMA
@@ -104,7 +104,7 @@ def report(tmp_path_factory, lived):
     write_life(folder / "lives" / "now", "sequential", 9, until=2, **now)
     (file,) = (folder / "lives" / "baseline-2").rglob("0-test/data-log.tsv")
     file.write_text(file.read_text()[:-9])
-    write_page(folder / "report.html", page(Reporter(Wanted((folder / "lives",))).data()))
+    write_page(folder / "report.html", page(Reporter(ReportRequest((folder / "lives",))).data()))
     return f"file://{folder / 'report.html'}"
 
 
@@ -125,7 +125,7 @@ def test_it_draws_everything_without_a_word_or_a_request(browser, report):
         assert browser.count(f"#{section} svg.chart polyline, #{section} svg.chart path") > 3
     assert browser.count("#dreams canvas") == 4 * 8
     assert browser.count("#episodes canvas") == 2
-    assert "25 %, learning, block 1 of 2. Lived for 30 s, about 2 min left." in browser.texts("#running p")
+    assert "25 %, learning, block 1 of 2. LifetimeCurves for 30 s, about 2 min left." in browser.texts("#running p")
     assert any("cut off" in text for text in browser.texts("#problems li"))
     assert set(browser.texts("#summary tbody th")) == {"baseline", "hidden", "sequential"}
     assert browser.count("#summary table") == 2
@@ -253,7 +253,7 @@ def test_a_phone_needs_no_scrolling_sideways(browser, report):
 def test_a_running_life_is_followed(browser, tmp_path):
     folder = tmp_path / "lives" / "now"
     write_life(folder, "hidden", until=2, part=0.25, words="learning, block 1 of 2", seconds=30.0)
-    server = make_server(Reporter(Wanted((tmp_path / "lives",))), 0)
+    server = make_server(Reporter(ReportRequest((tmp_path / "lives",))), 0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -15,13 +15,13 @@ from wakesleep.metrics.prepare import Options
 from wakesleep.metrics.runs import find_runs, measure_runs
 from wakesleep.metrics.summary import scenario_result
 from wakesleep.report import data as data_module
-from wakesleep.report.data import Reporter, Wanted
+from wakesleep.report.data import Reporter, ReportRequest
 from wakesleep.report.lives import Life
 from wakesleep.report.page import page, to_text
 
 
 def data_of(*folders, **wanted):
-    return Reporter(Wanted(folders, **wanted)).data()
+    return Reporter(ReportRequest(folders, **wanted)).data()
 
 
 @pytest.fixture
@@ -205,4 +205,4 @@ def _numbers(value):
 
 def test_refused_before_anything_is_read():
     with pytest.raises(UserError, match="at least one folder"):
-        data_module.check(Wanted(()))
+        data_module.check(ReportRequest(()))

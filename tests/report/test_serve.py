@@ -10,7 +10,7 @@ import pytest
 from tests.report.lives import write_life
 from wakesleep import UserError
 from wakesleep.report import serve
-from wakesleep.report.data import Reporter, Wanted
+from wakesleep.report.data import Reporter, ReportRequest
 from wakesleep.report.serve import make_server
 
 
@@ -18,7 +18,7 @@ from wakesleep.report.serve import make_server
 def served(tmp_path, monkeypatch):
     monkeypatch.setattr(serve, "SECONDS_BETWEEN_LOOKS", 0.0)
     write_life(tmp_path / "lives" / "now", "hidden", until=2, part=0.25, words="learning, block 1 of 2", seconds=30.0)
-    server = make_server(Reporter(Wanted((tmp_path / "lives",))), 0)
+    server = make_server(Reporter(ReportRequest((tmp_path / "lives",))), 0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield tmp_path / "lives" / "now", f"http://127.0.0.1:{server.server_address[1]}"
@@ -100,4 +100,4 @@ def test_other_paths_and_lost_folders(served):
 def test_a_port_in_use_is_a_sentence(served):
     folder, address = served
     with pytest.raises(UserError, match="choose another with --port"):
-        make_server(Reporter(Wanted((folder.parent,))), int(address.rsplit(":", 1)[1]))
+        make_server(Reporter(ReportRequest((folder.parent,))), int(address.rsplit(":", 1)[1]))

@@ -10,7 +10,7 @@ from PIL import Image
 
 from tests.report.lives import ORDER, write_life
 from wakesleep import UserError
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.report import episodes as episodes_module
 from wakesleep.report.episodes import LONGEST, episodes
 from wakesleep.report.lives import read_life
@@ -66,10 +66,10 @@ def test_pictures_are_the_views():
 def test_dreams_of_observations_are_drawn():
     """As the two-headed architecture hands them over: any decoded input is a view that Minigrid can have."""
     world = world_of("DoorKey_S5")
-    config = ModelConfig(Architecture.TWO_HEADED, Perceptrons((32, 16)), latent=8, hidden=32)
+    config = ModelConfig(Architecture.TWO_HEADED, MLPConfig((32, 16)), latent=8, hidden=32)
     model = config.make(world.observation_spec, world.action_spec, jax.random.key(0))
     inputs = jax.random.uniform(jax.random.key(1), (3, 147))
-    pictures = np.asarray(model.picture(inputs))
+    pictures = np.asarray(model.to_observation(inputs))
     assert is_minigrid(pictures)
     assert not is_minigrid(pictures[..., :2])
     assert not is_minigrid(pictures + 20)

@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 
 from tests.report.lives import write_life
-from wakesleep.report.data import Reporter, Wanted
+from wakesleep.report.data import Reporter, ReportRequest
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(not NODE, reason="no Node.js here: apt-get install nodejs")
@@ -39,7 +39,7 @@ console.log(JSON.stringify({
 
 
 def shown(*folders, **wanted):
-    data = Reporter(Wanted(folders, **wanted)).data()
+    data = Reporter(ReportRequest(folders, **wanted)).data()
     page = files("wakesleep.report") / "page"
     program = "\n".join([DOCUMENT, *((page / name).read_text() for name in ("core.js", "results.js")), SHOW])
     run = subprocess.run([NODE, "-e", program], input=json.dumps(data), capture_output=True, text=True, check=True)

@@ -9,14 +9,14 @@ import pytest
 from wakesleep import ActionSpec, ObservationSpec, UserError
 from wakesleep.nets import actions
 from wakesleep.nets.encode import Encoding
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.sleep.architectures import Architecture, ModelConfig
 from wakesleep.sleep.consolidate import SleepConfig, consolidate
 from wakesleep.sleep.model import LossWeights, SleepModel
 from wakesleep.sleep.replay import Pairs, random_replay, wake_buffer
 
 SPEC, ACTION = ObservationSpec.of((6,), np.uint8, 0, 4), ActionSpec.single(4)
-NETWORK = Perceptrons((64, 64), Encoding.ONE_HOT)
+NETWORK = MLPConfig((64, 64), Encoding.ONE_HOT)
 QUICK = SleepConfig(iterations=1500, batch_size=32)
 
 
@@ -72,7 +72,7 @@ def test_replay_keeps_what_experience_alone_forgets(slept_once, kind):
     models, replay = slept_once
     kept = {}
     for name, (generative, random) in {"er": (False, False), "gr": (True, False), "all": (True, True)}.items():
-        config = SleepConfig(1500, 32, generative=generative, random=random)
+        config = SleepConfig(1500, 32, generative_replay=generative, random_replay=random)
         model, curves = consolidate(models[kind], buffer_of(task(1)), replay, jax.random.key(3), config, first=False)
         assert agreement(model, task(1)) > 0.95
         assert (curves.generative is None) == (not generative)
@@ -180,4 +180,4 @@ def test_what_sleep_refuses():
     with pytest.raises(UserError, match="at least one iteration"):
         SleepConfig(iterations=0)
     with pytest.raises(UserError, match="something to replay"):
-        SleepConfig(experience=False, generative=False, random=False)
+        SleepConfig(experience_replay=False, generative_replay=False, random_replay=False)

@@ -9,7 +9,7 @@ from tests.sleep.test_consolidate import ACTION, QUICK, SPEC, agreement, buffer_
 from wakesleep.sleep.architectures import Architecture
 from wakesleep.sleep.consolidate import consolidate
 from wakesleep.sleep.diagnose import DREAMS, LOOPS, PICTURES, PROBES, diagnose
-from wakesleep.sleep.model import loop
+from wakesleep.sleep.model import refine
 from wakesleep.sleep.replay import random_replay
 
 
@@ -49,6 +49,6 @@ def test_a_sleep_that_changes_nothing_drifts_nowhere():
 def test_loops_pass_dreams_through_the_vae_again():
     model = newborn(Architecture.TWO_HEADED)
     once, more = (model.dream(jax.random.key(0), 4, loops) for loops in (0, LOOPS))
-    assert jnp.allclose(loop(model, once.inputs, LOOPS), more.inputs)
+    assert jnp.allclose(refine(model, once.inputs, LOOPS), more.inputs)
     assert not jnp.allclose(once.inputs, more.inputs)
     assert jnp.allclose(model.policy.head(model.policy.extractor(more.inputs)), more.logits, atol=1e-6)

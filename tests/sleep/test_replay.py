@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.worlds.toys import Console
-from wakesleep import ActionSpec, Masked, ObservationSpec, UserError
+from wakesleep import ActionSpec, MaskedObservation, ObservationSpec, UserError
 from wakesleep.sleep.replay import Pairs, _fair_share, random_replay, wake_buffer
 from wakesleep.worlds.minigrid.tasks import ACTION, OBSERVATION
 
@@ -61,7 +61,7 @@ def test_types_and_bytes_are_the_worlds():
     assert buffer.pairs.bytes == 20_000 * (147 + 4)
     console = Console()
     masked = wake_buffer(console.observation_spec, console.action_spec, 10, logits=True)
-    assert isinstance(masked.pairs.observation, Masked)
+    assert isinstance(masked.pairs.observation, MaskedObservation)
     assert masked.pairs.label.shape == (10, 6)
     assert masked.pairs.bytes == 10 * (2 * 4 + 2 + 6 * 4)
     with pytest.raises(UserError, match="at least one pair"):

@@ -16,7 +16,7 @@ from wakesleep.syllabus.scenarios import (
     paper_pairs,
     paper_syllabi,
 )
-from wakesleep.syllabus.seeds import evaluation_seeds, evaluation_starts, key_of, lifetime_seed
+from wakesleep.syllabus.seeds import evaluation_initial_states, evaluation_seeds, key_of, lifetime_seed
 from wakesleep.syllabus.syllabus import LearningBlock, Syllabus
 from wakesleep.worlds import registry
 from wakesleep.worlds.minigrid import farama
@@ -81,7 +81,7 @@ def test_evaluation_layouts_are_the_real_environments():
     """Ours of a seed, and those of the minigrid package reset with it and then again and again."""
     for task in ("DoorKey_S6", "SimpleCrossing_S9N2"):
         world = wakesleep.make(task)
-        starts = evaluation_starts(task, world, 5474506302624902014, 5)
+        starts = evaluation_initial_states(task, world, 5474506302624902014, 5)
         env = farama.make_env(task)
         for episode in range(5):
             observation, _ = env.reset(seed=5474506302624902014 if episode == 0 else None)
@@ -90,8 +90,8 @@ def test_evaluation_layouts_are_the_real_environments():
 
 
 def test_other_worlds_are_evaluated_from_starts_of_their_own():
-    starts = evaluation_starts("Corridor_L9", Corridor(jax.numpy.int32(9)), 3, 50)
-    again = evaluation_starts("Corridor_L9", Corridor(jax.numpy.int32(9)), 3, 50)
+    starts = evaluation_initial_states("Corridor_L9", Corridor(jax.numpy.int32(9)), 3, 50)
+    again = evaluation_initial_states("Corridor_L9", Corridor(jax.numpy.int32(9)), 3, 50)
     assert (starts.observation == again.observation).all()
     assert len(set(starts.observation.ravel().tolist())) > 3
     assert (key_of(2**40 + 1) != key_of(1)).all()

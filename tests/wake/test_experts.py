@@ -11,8 +11,8 @@ import pytest
 import wakesleep
 from wakesleep import UserError, logs
 from wakesleep.jobs import Stopped
-from wakesleep.nets.fully_conv import FullyConv
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.fully_conv import FullyConvConfig
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.wake import experts as school
 from wakesleep.wake.evaluate import evaluate
 from wakesleep.wake.experts import Expert, expert_folder, load_expert, load_experts, train_expert, train_experts
@@ -23,7 +23,7 @@ from wakesleep.wake.trajectories import export_minari, record
 from wakesleep.wake.vtrace import VTraceConfig
 
 SMALL = PPOConfig(
-    num_envs=8, num_steps=64, minibatch_size=128, epochs=2, learning_rate=1e-3, network=Perceptrons((16, 16))
+    num_envs=8, num_steps=64, minibatch_size=128, epochs=2, learning_rate=1e-3, network=MLPConfig((16, 16))
 )
 TASKS = ("DistShift_R2", "CustomFetch_S5T1N2")
 STEPS = 30_000
@@ -151,7 +151,7 @@ def test_steps_to_a_part_of_the_peak_by_hand(tmp_path):
 
 def test_learners_as_data_and_by_name():
     known = [config for presets in PRESETS.values() for config in presets.values()]
-    for config in (*known, VTraceConfig(num_steps=7, network=FullyConv((0,), ("screen",)))):
+    for config in (*known, VTraceConfig(num_steps=7, network=FullyConvConfig((0,), ("screen",)))):
         assert config_from_json(json.loads(json.dumps(config_to_json(config)))) == config
     spec = wakesleep.make("DoorKey_S5")
     assert make_learner(SMALL, spec.observation_spec, spec.action_spec).config is SMALL

@@ -7,7 +7,7 @@ import pytest
 import wakesleep
 from wakesleep import GymnasiumWorld, UserError
 from wakesleep.logs import EpisodeCounter
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.wake.host import HostTrainer
 from wakesleep.wake.ppo import PPO, PPOConfig
 from wakesleep.wake.vtrace import VTrace, VTraceConfig
@@ -37,7 +37,7 @@ class Spoiled(gymnasium.Env):
 def test_ppo_learns_cart_pole():
     """A random policy balances for about 22 steps."""
     config = PPOConfig(
-        num_envs=8, num_steps=64, minibatch_size=128, epochs=6, learning_rate=1e-3, network=Perceptrons((64, 64))
+        num_envs=8, num_steps=64, minibatch_size=128, epochs=6, learning_rate=1e-3, network=MLPConfig((64, 64))
     )
     world = GymnasiumWorld("CartPole-v1", config.num_envs)
     trainer = HostTrainer(PPO(world.observation_spec, world.action_spec, config), world, seed=0)
@@ -53,13 +53,13 @@ def test_both_learners_run_on_real_minigrid(learner):
     spec = wakesleep.make("DoorKey_S5").observation_spec
     world = GymnasiumWorld("wakesleep/DoorKey_S5", 4, observation_spec=spec)
     if learner == "ppo":
-        config = PPOConfig(num_envs=4, num_steps=16, minibatch_size=32, epochs=2, network=Perceptrons((32,)))
+        config = PPOConfig(num_envs=4, num_steps=16, minibatch_size=32, epochs=2, network=MLPConfig((32,)))
         made = PPO(world.observation_spec, world.action_spec, config)
     else:
         made = VTrace(
             world.observation_spec,
             world.action_spec,
-            VTraceConfig(num_envs=4, num_steps=16, network=Perceptrons((32,))),
+            VTraceConfig(num_envs=4, num_steps=16, network=MLPConfig((32,))),
         )
     runs = []
     for _ in range(2):
@@ -76,7 +76,7 @@ def test_what_is_no_number_stops_training(where):
     named = "reward" if where == "reward" else "observation"
     envs = [lambda: Spoiled(""), lambda: Spoiled(where)]
     world = GymnasiumWorld(gymnasium.vector.SyncVectorEnv(envs, autoreset_mode="Disabled"))
-    config = VTraceConfig(num_envs=2, num_steps=5, network=Perceptrons((8,)))
+    config = VTraceConfig(num_envs=2, num_steps=5, network=MLPConfig((8,)))
     trainer = HostTrainer(VTrace(world.observation_spec, world.action_spec, config), world, seed=0)
     with pytest.raises(UserError, match=f"environment 1 gave .* {named} .* step 3"):
         trainer.train(iterations=1)

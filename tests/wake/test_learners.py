@@ -8,16 +8,16 @@ import pytest
 
 import wakesleep
 from wakesleep import UserError
-from wakesleep.nets.policy import Perceptrons
-from wakesleep.wake.evaluate import evaluate, play_out
+from wakesleep.nets.policy import MLPConfig
+from wakesleep.wake.evaluate import evaluate, run_episodes
 from wakesleep.wake.learner import Learner, train
 from wakesleep.wake.ppo import PAPER, PPO, PPOConfig
 from wakesleep.wake.rollout import Advice, collect, start_life
 from wakesleep.wake.vtrace import VTrace, VTraceConfig
-from wakesleep.worlds.batch import draw_starts
+from wakesleep.worlds.batch import draw_initial_states
 
 SPECS = (wakesleep.make("DoorKey_S5").observation_spec, wakesleep.make("DoorKey_S5").action_spec)
-SMALL = PPOConfig(num_envs=4, num_steps=16, minibatch_size=32, epochs=2, network=Perceptrons((32, 32)))
+SMALL = PPOConfig(num_envs=4, num_steps=16, minibatch_size=32, epochs=2, network=MLPConfig((32, 32)))
 
 
 def learn(learner, task, iterations, chunk, seed=0, advice=None):
@@ -128,9 +128,7 @@ def test_a_chunk_stops_when_told():
 
 def test_invalid_rows_teach_nothing():
     """Rows in which a host environment only reset itself leave no trace in the loss."""
-    learner = PPO(
-        *SPECS, PPOConfig(num_envs=4, num_steps=16, minibatch_size=64, epochs=1, network=Perceptrons((32, 32)))
-    )
+    learner = PPO(*SPECS, PPOConfig(num_envs=4, num_steps=16, minibatch_size=64, epochs=1, network=MLPConfig((32, 32))))
     state, world = learner.init(jax.random.key(0)), wakesleep.make("DoorKey_S5")
     _, rollout = collect(world, learner.policy(state), start_life(world, jax.random.key(1), 4), jax.random.key(2), 16)
     targets = learner.targets(state.networks, rollout)
@@ -144,27 +142,27 @@ def test_invalid_rows_teach_nothing():
 
 
 def test_vtrace_values_the_true_successor_where_an_episode_was_cut():
-    """Values of successors are mostly those of the next row; the loss is as if each had been asked for."""
-    learner = VTrace(*SPECS, VTraceConfig(num_envs=4, num_steps=16, network=Perceptrons((32, 32))))
+    """Values of next_observations are mostly those of the next row; the loss is as if each had been asked for."""
+    learner = VTrace(*SPECS, VTraceConfig(num_envs=4, num_steps=16, network=MLPConfig((32, 32))))
     world, state = wakesleep.make("DoorKey_S5"), learner.init(jax.random.key(0))
     life = start_life(world, jax.random.key(1), 4)
     _, rollout = collect(world, learner.policy(state), life, jax.random.key(2), 16)
     assert not rollout.truncated.any()
-    plain = jnp.where(rollout.terminated, 0, state.networks.value(rollout.successor))
+    plain = jnp.where(rollout.terminated, 0, state.networks.value(rollout.next_observation))
     ours = learner._next_value(state.networks, state.networks.value(rollout.observation), rollout)
     np.testing.assert_allclose(jnp.where(rollout.terminated, 0, ours), plain, atol=1e-5)
     cut = rollout._replace(
         truncated=rollout.truncated.at[5, 1].set(True),
-        successor=rollout.successor.at[5, 1].set(rollout.successor[9, 3]),
+        next_observation=rollout.next_observation.at[5, 1].set(rollout.next_observation[9, 3]),
     )
     ours = learner._next_value(state.networks, state.networks.value(rollout.observation), cut)
-    assert ours[5, 1] == pytest.approx(float(state.networks.value(rollout.successor[9, 3])), abs=1e-5)
+    assert ours[5, 1] == pytest.approx(float(state.networks.value(rollout.next_observation[9, 3])), abs=1e-5)
     assert abs(float(ours[5, 1] - plain[5, 1])) > 1e-4
 
 
 def test_normalised_advantages_do_not_know_the_scale_of_rewards():
     """With a value of 0 everywhere, rewards ten times as large make ten times the policy's loss, or the same."""
-    world, network = wakesleep.make("DoorKey_S5"), Perceptrons((16,))
+    world, network = wakesleep.make("DoorKey_S5"), MLPConfig((16,))
     terms = {}
     for scale in (1.0, 10.0):
         for normalise in (False, True):
@@ -186,7 +184,7 @@ def test_normalised_advantages_do_not_know_the_scale_of_rewards():
 @pytest.mark.parametrize("normalise", [False, True])
 def test_what_all_actions_have_in_common_moves_no_policy_once_normalised(normalise):
     """Every step ends an episode and pays 1: no action is better than another."""
-    world, network = wakesleep.make("DoorKey_S5"), Perceptrons((16,))
+    world, network = wakesleep.make("DoorKey_S5"), MLPConfig((16,))
     config = VTraceConfig(num_envs=4, num_steps=16, normalise_advantages=normalise, network=network)
     learner = VTrace(*SPECS, config)
     networks = learner.init(jax.random.key(0)).networks
@@ -214,6 +212,6 @@ def test_evaluation_plays_each_start_once():
     cut = np.asarray(episodes.length) == limit
     assert (np.asarray(episodes.total_reward)[cut] <= 0.1).all()
     assert np.isin(np.asarray(episodes.total_reward)[~cut], [-1.0]).mean() > 0.8  # a newborn walks into lava
-    starts = draw_starts(world, jax.random.key(2), 3)
-    one, two = (play_out(world, policy, starts, jax.random.key(3), True) for _ in range(2))
+    starts = draw_initial_states(world, jax.random.key(2), 3)
+    one, two = (run_episodes(world, policy, starts, jax.random.key(3), True) for _ in range(2))
     assert (one.length == two.length).all()

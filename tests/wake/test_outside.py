@@ -11,18 +11,18 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from tests.lifetime.walks import Walk
 from wakesleep import GymnasiumWorld, UserError
 from wakesleep.logs import EpisodeCounter
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.sleep.replay import wake_buffer
-from wakesleep.wake.evaluate import evaluate, play_out
+from wakesleep.wake.evaluate import evaluate, run_episodes
 from wakesleep.wake.learner import train
 from wakesleep.wake.outside import collect_outside
 from wakesleep.wake.ppo import PPO, PPOConfig, gae
 from wakesleep.wake.rollout import Advice, start_life
 from wakesleep.wake.vtrace import vtrace
-from wakesleep.worlds.host import HostRecipe, Seeds
-from wakesleep.worlds.world import Stepped
+from wakesleep.worlds.host import EpisodeSeeds, HostWorldFactory
+from wakesleep.worlds.world import AutoResetStep
 
-CONFIG = PPOConfig(num_envs=4, num_steps=16, minibatch_size=32, epochs=1, network=Perceptrons((8,)))
+CONFIG = PPOConfig(num_envs=4, num_steps=16, minibatch_size=32, epochs=1, network=MLPConfig((8,)))
 
 
 def walks(mode=AutoresetMode.NEXT_STEP, num_envs=4):
@@ -62,7 +62,10 @@ def test_ways_to_reset_make_no_difference_to_what_is_learned(mode):
     value = lambda seen: jnp.sin(3.0 * seen[..., 0])  # noqa: E731  (any would do)
 
     def targets(rollout):
-        values, following = value(rollout.observation), jnp.where(rollout.terminated, 0, value(rollout.successor))
+        values, following = (
+            value(rollout.observation),
+            jnp.where(rollout.terminated, 0, value(rollout.next_observation)),
+        )
         one = gae(rollout.reward, values, following, rollout.ended, 0.9, 0.8)
         ratio = 0.5 + (rollout.observation[..., 0] % 3) / 2
         return one, *vtrace(rollout.reward, values, following, rollout.ended, ratio, 0.9)
@@ -74,7 +77,7 @@ def test_ways_to_reset_make_no_difference_to_what_is_learned(mode):
 
 def test_train_steps_them_and_takes_advice():
     make = partial(GymnasiumWorld, partial(Walk, 4))
-    recipe = HostRecipe.of(make(), make).with_envs(4)
+    recipe = HostWorldFactory.of(make(), make).with_envs(4)
     learner = PPO(recipe.observation_spec, recipe.action_spec, CONFIG)
     memory = wake_buffer(recipe.observation_spec, recipe.action_spec, 3 * 64)
     life = start_life(recipe, jax.random.key(0), 4, memory)
@@ -99,7 +102,7 @@ def test_episodes_have_their_own_starts_in_however_many_environments():
     policy, found = towards(0), []
     for num_envs in (1, 3, 8):
         world = GymnasiumWorld(partial(Walk, 0), num_envs)
-        found.append(play_out(world, policy, Seeds(5, 7), jax.random.key(num_envs)))
+        found.append(run_episodes(world, policy, EpisodeSeeds(5, 7), jax.random.key(num_envs)))
         assert found[-1].total_reward.tolist() == [1.0] * 7
         assert found[-1].length.tolist() == found[0].length.tolist()
     env = Walk(0)
@@ -122,13 +125,13 @@ class Crashing(GymnasiumWorld):
         crashed = np.arange(self.num_envs) == 1
         self.reset(99)
         parts = stepped._replace(valid=~crashed, truncated=stepped.truncated | crashed, reward=stepped.reward + 100)
-        return Stepped(*parts)
+        return AutoResetStep(*parts)
 
 
 def test_an_episode_that_a_crash_cut_is_played_anew():
     world = Crashing(partial(Walk, 0), 2)
     assert world.with_envs is None
-    found = play_out(world, towards(1), Seeds(0, 2), jax.random.key(0))  # away from the goal: ten steps each
+    found = run_episodes(world, towards(1), EpisodeSeeds(0, 2), jax.random.key(0))  # away from the goal: ten steps each
     assert found.total_reward.tolist() == [100.0, 0.0]
     assert found.length[1] == 10
 
@@ -141,7 +144,7 @@ def test_nothing_flows_back_from_a_game_that_crashed():
     assert np.asarray(rollout.truncated)[:, 1].tolist() == [False, True, True, False, False, False]
     assert not np.asarray(rollout.ended)[:, 0].any()
     value = rollout.observation[..., 0].astype(jnp.float32)
-    following = rollout.successor[..., 0].astype(jnp.float32)
+    following = rollout.next_observation[..., 0].astype(jnp.float32)
     found = gae(rollout.reward, value, following, rollout.ended, 0.5, 1.0)[1, 1]
     assert found == 0 + 0.5 * following[1, 1] - value[1, 1]
     targets, _ = vtrace(rollout.reward, value, following, rollout.ended, jnp.ones_like(value), 0.5)

@@ -8,7 +8,7 @@ import pytest
 
 import wakesleep
 from wakesleep.nets import actions
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.sleep.replay import wake_buffer
 from wakesleep.wake.learner import train
 from wakesleep.wake.ppo import PPO, PPOConfig
@@ -20,7 +20,7 @@ SPEC = WORLD.action_spec
 
 
 def policy_of(seed, loudness=1.0):
-    policy = Perceptrons().make(WORLD.observation_spec, SPEC, jax.random.key(seed)).policy
+    policy = MLPConfig().make(WORLD.observation_spec, SPEC, jax.random.key(seed)).policy
     return eqx.tree_at(lambda p: p.head.weight, policy, policy.head.weight * loudness)
 
 
@@ -69,7 +69,7 @@ def test_never_and_always(probability):
 
 
 def test_no_advice_does_not_evaluate_the_advisor():
-    """With p = 0 the advisor's branch is not taken: it is never asked, and nothing changes."""
+    """With p = 0 the advisor's branch is not taken: it is never asked, and nothing overrides."""
     asked = []
 
     def advisor(observation):
@@ -92,10 +92,10 @@ def test_no_advice_does_not_evaluate_the_advisor():
 
 def test_ppo_ratio_is_against_the_mixture(rollout):
     """The gradient of PPO's surrogate at the behaviour's own parameters is that of pi / mixture."""
-    only_policy = {"normalise_advantages": False, "clip": 1e6, "entropy_weight": 0.0, "value_weight": 0.0}
+    only_policy = {"normalise_advantages": False, "clip_eps": 1e6, "entropy_coef": 0.0, "value_coef": 0.0}
     config = PPOConfig(num_envs=8, num_steps=32, **only_policy)
     learner = PPO(WORLD.observation_spec, SPEC, config)
-    networks = Perceptrons().make(WORLD.observation_spec, SPEC, jax.random.key(0))
+    networks = MLPConfig().make(WORLD.observation_spec, SPEC, jax.random.key(0))
     targets = learner.targets(networks, rollout)
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (rollout, targets))
     loss, _ = learner.loss(networks, *flat)
@@ -113,7 +113,7 @@ def test_vtrace_rho_is_against_the_mixture(rollout, monkeypatch):
 
     monkeypatch.setattr("wakesleep.wake.vtrace.vtrace", spy)
     learner = VTrace(WORLD.observation_spec, SPEC, VTraceConfig(num_envs=8, num_steps=32))
-    networks = Perceptrons().make(WORLD.observation_spec, SPEC, jax.random.key(0))
+    networks = MLPConfig().make(WORLD.observation_spec, SPEC, jax.random.key(0))
     learner.loss(networks, rollout)
     own = actions.log_prob(SPEC, networks.policy(rollout.observation), rollout.action)
     expected = jnp.exp(own - mixture(rollout, policy_of(0), policy_of(1, 300.0), 0.5))
@@ -127,7 +127,7 @@ def test_episodes_go_on_between_rollouts():
     _, two = run(WORLD, policy_of(0), middle, jax.random.key(2), 8)
     assert (two.observation[0] == middle.observation).all()
     going_on = ~one.ended[-1]
-    assert (two.observation[0][going_on] == one.successor[-1][going_on]).all()
+    assert (two.observation[0][going_on] == one.next_observation[-1][going_on]).all()
 
 
 def test_advice_decays_step_by_step():

@@ -9,7 +9,7 @@ import torch
 
 from wakesleep import ActionSpec, GymnasiumWorld, UserError
 from wakesleep.logs import EpisodeCounter
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.wake.host import HostTrainer
 from wakesleep.wake.outside import collect_outside
 from wakesleep.wake.ppo import PPO, PPOConfig
@@ -37,8 +37,8 @@ NETWORK = {"activation_fn": torch.nn.ReLU, "net_arch": {"pi": [16, 16], "vf": [1
 def pair():
     """Our learner and stable-baselines3's with the same settings and weights, and a rollout with every ending."""
     config = PPOConfig(
-        num_envs=4, num_steps=32, minibatch_size=128, epochs=5, learning_rate=1e-3, clip=0.1, entropy_weight=0.01,
-        value_weight=0.75, max_grad_norm=0.5, network=Perceptrons((16, 16)),
+        num_envs=4, num_steps=32, minibatch_size=128, epochs=5, learning_rate=1e-3, clip_eps=0.1, entropy_coef=0.01,
+        value_coef=0.75, max_grad_norm=0.5, network=MLPConfig((16, 16)),
     )  # fmt: skip
     world = GymnasiumWorld("CartPole-v1", 4, max_episode_steps=12)
     ours = PPO(world.observation_spec, world.action_spec, config)

@@ -35,7 +35,7 @@ def test_vtrace_equals_rlax():
 
 
 def test_decaying_traces_equal_rlax():
-    targets, advantage = vtrace(*inputs(), column(RATIO), 0.9, trace_decay=0.8)
+    targets, advantage = vtrace(*inputs(), column(RATIO), 0.9, gae_lambda=0.8)
     np.testing.assert_allclose(targets[:, 0], RLAX_DECAYED_TARGETS, atol=1e-5)
     np.testing.assert_allclose(advantage[:, 0], RLAX_DECAYED_ADVANTAGE, atol=1e-5)
 
@@ -86,5 +86,5 @@ def test_on_policy_vtrace_is_gae_with_lambda_one():
 
 def test_on_policy_vtrace_with_decaying_traces_is_gae():
     reward, value, next_value, ended = inputs()
-    targets, _ = vtrace(reward, value, next_value, ended, jnp.ones_like(reward), 0.9, trace_decay=0.7)
+    targets, _ = vtrace(reward, value, next_value, ended, jnp.ones_like(reward), 0.9, gae_lambda=0.7)
     np.testing.assert_allclose(targets - value, gae(reward, value, next_value, ended, 0.9, 0.7), atol=1e-5)

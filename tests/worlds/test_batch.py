@@ -6,14 +6,14 @@ import pytest
 import wakesleep
 from tests.worlds.toys import Console, Corridor
 from wakesleep import UserError
-from wakesleep.worlds.batch import begin, draw_starts, random_rollout, renew, stack, step_batch
+from wakesleep.worlds.batch import draw_initial_states, random_rollout, reset_batch, stack, step_batch, use_new_pool
 
 
 def play(world, key, num_envs, num_steps, pool=64):
     """Random actions in a batch; returns everything that was stepped, time first."""
     start_key, action_key, step_key = jax.random.split(key, 3)
-    starts = draw_starts(world, start_key, pool)
-    batch, first = begin(starts, num_envs)
+    starts = draw_initial_states(world, start_key, pool)
+    batch, first = reset_batch(starts, num_envs)
     limits = jnp.reshape(jnp.asarray(world.action_spec.sizes), world.action_spec.shape)
     actions = jax.random.randint(action_key, (num_steps, num_envs, *world.action_spec.shape), 0, limits)
 
@@ -28,16 +28,19 @@ def play(world, key, num_envs, num_steps, pool=64):
 def test_successor_is_the_true_one():
     length = 6
     _, first, stepped, _ = jax.jit(play, static_argnums=(2, 3))(Corridor(jnp.int32(length)), jax.random.key(0), 8, 200)
-    observation, successor = np.asarray(stepped.observation)[..., 0], np.asarray(stepped.successor)[..., 0]
+    observation, next_observation = (
+        np.asarray(stepped.observation)[..., 0],
+        np.asarray(stepped.next_observation)[..., 0],
+    )
     terminated, truncated = np.asarray(stepped.terminated), np.asarray(stepped.truncated)
     ended = terminated | truncated
     assert terminated.any()
     assert (truncated & ~terminated).any()
-    assert (successor[terminated] == length - 1).all()
-    assert (observation[~ended] == successor[~ended]).all()
+    assert (next_observation[terminated] == length - 1).all()
+    assert (observation[~ended] == next_observation[~ended]).all()
     assert (observation[ended] < length - 1).all()  # a fresh start is never at the end
     before = np.concatenate([np.asarray(first)[None, :, 0], observation[:-1]])
-    assert (np.abs(successor - before) <= 1).all()
+    assert (np.abs(next_observation - before) <= 1).all()
     assert stepped.valid.all()
 
 
@@ -53,33 +56,33 @@ def test_starts_are_handed_out_in_order_and_then_again():
 
 
 def test_renew_starts_the_new_pool_from_its_first():
-    starts = draw_starts(Corridor(jnp.int32(4)), jax.random.key(0), 8)
-    batch, _ = begin(starts, 2)
+    starts = draw_initial_states(Corridor(jnp.int32(4)), jax.random.key(0), 8)
+    batch, _ = reset_batch(starts, 2)
     assert batch.used == 2
-    assert renew(batch).used == 0
-    assert (renew(batch).state[0] == batch.state[0]).all()
+    assert use_new_pool(batch).used == 0
+    assert (use_new_pool(batch).state[0] == batch.state[0]).all()
 
 
 def test_pool_must_hold_the_environments():
     with pytest.raises(UserError, match="at least as many starts"):
-        begin(draw_starts(Corridor(jnp.int32(4)), jax.random.key(0), 2), 3)
+        reset_batch(draw_initial_states(Corridor(jnp.int32(4)), jax.random.key(0), 2), 3)
 
 
 def test_actions_out_of_range_are_refused():
     world = Corridor(jnp.int32(4))
-    starts = draw_starts(world, jax.random.key(0), 4)
+    starts = draw_initial_states(world, jax.random.key(0), 4)
     with pytest.raises(UserError, match="out of range"):
-        step_batch(world, starts, begin(starts, 2)[0], jnp.array([0, 2]), jax.random.key(1))
+        step_batch(world, starts, reset_batch(starts, 2)[0], jnp.array([0, 2]), jax.random.key(1))
 
 
 def test_masks_are_batched():
     _, first, stepped, _ = play(Console(), jax.random.key(0), 4, 25)
-    assert first.available.shape == (4, 2)
+    assert first.action_mask.shape == (4, 2)
     ended = np.asarray(stepped.truncated)
     assert ended.any()
-    assert np.asarray(stepped.observation.available)[ended].all()  # step 0 of a new episode: both functions open
+    assert np.asarray(stepped.observation.action_mask)[ended].all()  # step 0 of a new episode: both functions open
     assert (np.asarray(stepped.observation.view)[ended] == 0).all()
-    assert (np.asarray(stepped.successor.view)[ended, 0] == 10).all()
+    assert (np.asarray(stepped.next_observation.view)[ended, 0] == 10).all()
 
 
 def test_same_key_same_life():

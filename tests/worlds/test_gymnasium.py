@@ -53,7 +53,7 @@ def transitions(world, seed, num_steps):
         stepped = world.step(chosen)
         for env in np.flatnonzero(stepped.valid):
             at[env] += 1
-            step = (before[env, 0], chosen[env], stepped.reward[env], stepped.successor[env, 0])
+            step = (before[env, 0], chosen[env], stepped.reward[env], stepped.next_observation[env, 0])
             found[env].append((*step, stepped.terminated[env], stepped.truncated[env]))
         before = stepped.observation
     return found
@@ -153,7 +153,7 @@ def test_masked_worlds_show_what_is_available():
     assert isinstance(env.observation_space, Dict)
     assert env.action_space == MultiDiscrete([2, 4])
     observation, _ = env.reset(seed=0)
-    assert observation["available"].tolist() == [1, 1]
+    assert observation["action_mask"].tolist() == [1, 1]
 
 
 def test_seeds_repeat_whole_lives():

@@ -10,7 +10,7 @@ from gymnasium.vector import SyncVectorEnv
 from wakesleep import GymnasiumWorld, UserError
 from wakesleep.errors import EnvironmentFailed, brief
 from wakesleep.worlds import host
-from wakesleep.worlds.host import HostRecipe, Seeds, opened
+from wakesleep.worlds.host import EpisodeSeeds, HostWorldFactory, opened
 
 
 class Lamp(gymnasium.Env):
@@ -38,7 +38,7 @@ class Lamp(gymnasium.Env):
 
 
 def recipe(make):
-    return HostRecipe.of(make(), make)
+    return HostWorldFactory.of(make(), make)
 
 
 def test_as_many_environments_as_are_wanted():
@@ -88,8 +88,8 @@ def test_errors_are_one_sentence_and_close_what_was_opened(monkeypatch):
 
 
 def test_seeds_are_small_numbers():
-    assert Seeds.of(2**64 - 1, 7) == Seeds(2**30 - 1, 7)
-    assert Seeds.of(5, 7) == Seeds(5, 7)
+    assert EpisodeSeeds.of(2**64 - 1, 7) == EpisodeSeeds(2**30 - 1, 7)
+    assert EpisodeSeeds.of(5, 7) == EpisodeSeeds(5, 7)
 
 
 def test_an_error_in_one_line():

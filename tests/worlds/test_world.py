@@ -56,7 +56,7 @@ def test_nonsense_action_specs_are_refused():
 def test_mask_comes_with_the_observation():
     _, timestep = Console().step(jnp.int32(0), jnp.array([1, 3]), jax.random.key(0))
     assert timestep.reward == 3
-    assert timestep.observation.available.tolist() == [True, False]
+    assert timestep.observation.action_mask.tolist() == [True, False]
     _, timestep = Console().step(jnp.int32(1), jnp.array([1, 3]), jax.random.key(0))
     assert timestep.reward == 0
 

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from wakesleep import ActionSpec, Masked, ObservationSpec, TimeStep
+from wakesleep import ActionSpec, MaskedObservation, ObservationSpec, TimeStep
 
 
 class Corridor(eqx.Module):
@@ -45,7 +45,9 @@ class Console(eqx.Module):
         return ActionSpec((("function", 2), ("argument", 4)), uses=((True, False), (True, True)), masked=True)
 
     def _observe(self, count):
-        return Masked(jnp.stack([count, count % 2]).astype(jnp.float32), jnp.stack([jnp.bool_(True), count % 2 == 0]))
+        return MaskedObservation(
+            jnp.stack([count, count % 2]).astype(jnp.float32), jnp.stack([jnp.bool_(True), count % 2 == 0])
+        )
 
     def reset(self, key):
         return jnp.int32(0), TimeStep(self._observe(jnp.int32(0)), jnp.float32(0), jnp.bool_(False), jnp.bool_(False))
@@ -77,7 +79,9 @@ class Pointing(eqx.Module):
         view = jnp.zeros((8, 8, 2), jnp.uint8).at[..., 0].set(state[2]).at[state[0], state[1], 0].set(2)
         view = view.at[..., 1].set(state[2] * 150)
         available = jnp.array([True, True])
-        return TimeStep(Masked(view, available), jnp.float32(reward), jnp.bool_(terminated), jnp.bool_(False))
+        return TimeStep(
+            MaskedObservation(view, available), jnp.float32(reward), jnp.bool_(terminated), jnp.bool_(False)
+        )
 
     def reset(self, key):
         place_key, clutter_key = jax.random.split(key)

@@ -23,7 +23,7 @@ class Budget(NamedTuple):
     """Memory of all its buffers."""
 
 
-class Slept(NamedTuple):
+class SleepLog(NamedTuple):
     """What can be said of a sleep, for the record: arrays by name."""
 
     numbers: dict[str, Any]
@@ -54,7 +54,7 @@ class Agent(Protocol):
         """Act and learn for so many iterations, at most `chunk`."""
         ...
 
-    def sleep(self, state: Any, key: Key[Array, ""]) -> tuple[Any, Slept]:
+    def sleep(self, state: Any, key: Key[Array, ""]) -> tuple[Any, SleepLog]:
         """Consolidate."""
         ...
 

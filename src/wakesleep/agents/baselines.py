@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key
 
-from wakesleep.agents.agent import Budget, Slept
+from wakesleep.agents.agent import Budget, SleepLog
 from wakesleep.nets.actions import num_logits
 from wakesleep.nets.policy import Actor, view_of
 from wakesleep.wake.learner import Learner, Progress, train
@@ -41,10 +41,10 @@ class LearnerAgent:
         """Learn."""
         return train(self.learner, state, world, life, key, iterations, chunk)
 
-    def sleep(self, state: Any, key: Key[Array, ""]) -> tuple[Any, Slept]:
+    def sleep(self, state: Any, key: Key[Array, ""]) -> tuple[Any, SleepLog]:
         """Never asked to."""
         del key
-        return state, Slept({})
+        return state, SleepLog({})
 
     def policy(self, state: Any) -> Actor:
         """What it has learned."""
@@ -69,7 +69,7 @@ class _Chance(eqx.Module):
 class _NoLearner:
     """Acts by chance and learns nothing."""
 
-    compiles, num_envs, num_steps = True, 16, 128
+    jittable, num_envs, num_steps = True, 16, 128
 
     def __init__(self, observation: ObservationSpec, action: ActionSpec) -> None:
         self._policy = _Chance(num_logits(action), len(observation.shape))

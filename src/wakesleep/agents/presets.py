@@ -9,14 +9,14 @@ from typing import Any
 
 from wakesleep.agents.agent import Agent
 from wakesleep.agents.baselines import LearnerAgent, RandomAgent
-from wakesleep.agents.settings import change
+from wakesleep.agents.settings import override
 from wakesleep.agents.wake_sleep import WakeSleepAgent, WakeSleepConfig
 from wakesleep.errors import UserError
 from wakesleep.sleep.architectures import Architecture, ModelConfig
 from wakesleep.sleep.consolidate import SleepConfig
 from wakesleep.sleep.model import LossWeights
 from wakesleep.wake.ppo import FAST
-from wakesleep.wake.presets import family_of, fitted, spells_out
+from wakesleep.wake.presets import fitted, preset_group, supports_one_hot
 from wakesleep.wake.presets import preset as preset_of
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
@@ -28,10 +28,10 @@ _MINIGRID = WakeSleepConfig()
 _STARCRAFT = WakeSleepConfig(
     learner=preset_of("paper", "starcraft"),
     model=ModelConfig(network=preset_of("paper", "starcraft").network),
-    sleep=SleepConfig(iterations=4_500, batch_size=64, weights=LossWeights(50.0, 200.0, 5.0)),
+    sleep=SleepConfig(iterations=4_500, batch_size=64, loss_weights=LossWeights(50.0, 200.0, 5.0)),
     sleeps_per_block=2,
-    buffer_size=10_000,
-    kept_per_sleep=96,
+    wake_buffer_size=10_000,
+    random_replay_per_sleep=96,
     logits_as_labels=True,
     advice=0.8,
     advice_steps=1_000_000_000,  # the share of the time decides
@@ -56,26 +56,30 @@ WAKE_SLEEP: dict[str, dict[str, WakeSleepConfig]] = {
             learner=_SMALL,
             model=replace(_STARCRAFT.model, network=_SMALL.network, channels=16),
             sleep=replace(_STARCRAFT.sleep, iterations=1_000, batch_size=32),
-            buffer_size=5_000,
+            wake_buffer_size=5_000,
         ),
     },
 }
 """Hidden replay with all three replays, by domain and preset; the other agents differ from it in some settings."""
 
-_DIFFERENCES: dict[str, dict[str, Any]] = {
+_VARIANTS: dict[str, dict[str, Any]] = {
     "hidden": {},
-    "hidden-er": {"sleep.generative": False, "sleep.random": False},
-    "hidden-er-rar": {"sleep.generative": False},
-    "hidden-er-gr": {"sleep.random": False},
+    "hidden-er": {"sleep.generative_replay": False, "sleep.random_replay": False},
+    "hidden-er-rar": {"sleep.generative_replay": False},
+    "hidden-er-gr": {"sleep.random_replay": False},
     "two-headed": {"model.architecture": Architecture.TWO_HEADED.value},
     "sequential": {"model.architecture": Architecture.SEQUENTIAL.value},
 }
-_OBSERVED = {"sleeps_per_block": 3, "sleep.random": False, "model.network.normalise": False,
+_OBSERVED = {"sleeps_per_block": 3, "sleep.random_replay": False, "model.network.normalise": False,
              "learner.network.normalise": False}  # fmt: skip
-_WEIGHTS = {"sleep.weights.imitation": 30.0, "sleep.weights.reconstruction": 1.0, "sleep.weights.kl": 2.0}
-_IN_STARCRAFT: dict[str, dict[str, Any]] = {
+_WEIGHTS = {
+    "sleep.loss_weights.imitation": 30.0,
+    "sleep.loss_weights.reconstruction": 1.0,
+    "sleep.loss_weights.kl": 2.0,
+}
+_STARCRAFT_OVERRIDES: dict[str, dict[str, Any]] = {
     "two-headed": {**_OBSERVED, **_WEIGHTS},
-    "sequential": {**_OBSERVED, **_WEIGHTS, "sleep.weights.imitation": 50.0, "sleep.weights.kl": 3.0,
+    "sequential": {**_OBSERVED, **_WEIGHTS, "sleep.loss_weights.imitation": 50.0, "sleep.loss_weights.kl": 3.0,
                    "copy_weights": False},
 }  # fmt: skip
 """What the paper has besides for the architectures that dream observations, in StarCraft II."""
@@ -105,9 +109,9 @@ def _chance(observation: ObservationSpec, action: ActionSpec, config: Any) -> Ag
 
 
 def _wake_sleep_configs(name: str) -> dict[str, dict[str, WakeSleepConfig]]:
-    changes = {"minigrid": _DIFFERENCES[name], "starcraft": {**_DIFFERENCES[name], **_IN_STARCRAFT.get(name, {})}}
+    overrides = {"minigrid": _VARIANTS[name], "starcraft": {**_VARIANTS[name], **_STARCRAFT_OVERRIDES.get(name, {})}}
     return {
-        domain: {preset: change(config, changes[domain]) for preset, config in presets.items()}
+        domain: {preset: override(config, overrides[domain]) for preset, config in presets.items()}
         for domain, presets in WAKE_SLEEP.items()
     }
 
@@ -119,7 +123,7 @@ _AGENTS: dict[str, Entry] = {
     "random": Entry(_chance, None),
     "baseline": Entry(_learner, _LEARNERS),
     "expert": Entry(_expert, _LEARNERS),
-    **{name: Entry(WakeSleepAgent, _wake_sleep_configs(name)) for name in _DIFFERENCES},
+    **{name: Entry(WakeSleepAgent, _wake_sleep_configs(name)) for name in _VARIANTS},
 }
 
 
@@ -138,7 +142,7 @@ def register_agent(name: str, make: Maker, config: Any = None) -> None:
 def agent_config(
     name: str,
     preset: str = "paper",
-    changes: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
     domain: str = "minigrid",
     observation: ObservationSpec | None = None,
 ) -> Any:
@@ -152,9 +156,9 @@ def agent_config(
         raise UserError(f"no preset is called {preset!r}: there are {', '.join(PRESETS)}")
     entry = _AGENTS[name]
     if entry.configs is None:
-        return change(entry.config, changes or {})
-    config = entry.configs[family_of(domain)][preset]
-    return change(config if observation is None else _fitted(config, observation), changes or {})
+        return override(entry.config, overrides or {})
+    config = entry.configs[preset_group(domain)][preset]
+    return override(config if observation is None else _fitted(config, observation), overrides or {})
 
 
 def _fitted(config: Any, observation: ObservationSpec) -> Any:
@@ -165,7 +169,7 @@ def _fitted(config: Any, observation: ObservationSpec) -> Any:
     if model.network == config.learner.network:
         model = replace(model, network=learner.network)
     return replace(
-        config, learner=learner, model=replace(model, categorical=model.categorical and spells_out(observation))
+        config, learner=learner, model=replace(model, categorical=model.categorical and supports_one_hot(observation))
     )
 
 

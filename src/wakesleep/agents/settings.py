@@ -1,6 +1,6 @@
 """Settings of agents as plain data: to write them down in full, and to change one of them by its name.
 
-change(WakeSleepConfig(), {"sleep.iterations": 5000, "model.architecture": "two-headed"})
+override(WakeSleepConfig(), {"sleep.iterations": 5000, "model.architecture": "two-headed"})
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,21 +13,21 @@ import yaml
 from wakesleep.errors import UserError
 
 
-def plain(config: Any) -> Any:
+def to_dict(config: Any) -> Any:
     """Every setting, as what JSON knows."""
     if is_dataclass(config):
-        return {name: plain(value) for name, value in _fields(config).items()}
+        return {name: to_dict(value) for name, value in _fields(config).items()}
     if isinstance(config, tuple) and hasattr(config, "_asdict"):
-        return {name: plain(value) for name, value in config._asdict().items()}
+        return {name: to_dict(value) for name, value in config._asdict().items()}
     if isinstance(config, Enum):
         return config.value
-    return [plain(value) for value in config] if isinstance(config, tuple | list) else config
+    return [to_dict(value) for value in config] if isinstance(config, tuple | list) else config
 
 
-def parse(changes: Sequence[str]) -> dict[str, Any]:
+def parse_overrides(overrides: Sequence[str]) -> dict[str, Any]:
     """Changes as they are written on a command line: `sleep.iterations=5000`."""
     parsed = {}
-    for text in changes:
+    for text in overrides:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise UserError(f"a setting is changed by name=value (sleep.iterations=5000), not by {text!r}")
@@ -38,14 +38,14 @@ def parse(changes: Sequence[str]) -> dict[str, Any]:
     return parsed
 
 
-def change(config: Any, changes: Mapping[str, Any]) -> Any:
+def override(config: Any, overrides: Mapping[str, Any]) -> Any:
     """The settings with some of them changed, all at once; names, types and how they fit together are checked."""
-    return _change(config, changes, "") if changes else config
+    return _override(config, overrides, "") if overrides else config
 
 
-def _change(config: Any, changes: Mapping[str, Any], group: str) -> Any:
+def _override(config: Any, overrides: Mapping[str, Any], group: str) -> Any:
     known, inner = _fields(config), dict[str, dict[str, Any]]()
-    for name, value in changes.items():
+    for name, value in overrides.items():
         head, _, rest = name.partition(".")
         if head not in known:
             there = f"there are {', '.join(known)}" if known else "there are none at that place"
@@ -54,7 +54,7 @@ def _change(config: Any, changes: Mapping[str, Any], group: str) -> Any:
     new = {}
     for head, below in inner.items():
         name, old = group + head, known[head]
-        new[head] = _fitted(old, below[""], name) if "" in below else _change(old, below, f"{name}.")
+        new[head] = coerce(old, below[""], name) if "" in below else _override(old, below, f"{name}.")
     return config._replace(**new) if hasattr(config, "_replace") else replace(config, **new)
 
 
@@ -64,7 +64,7 @@ def _fields(config: Any) -> dict[str, Any]:
     return config._asdict() if hasattr(config, "_asdict") else {}
 
 
-def _fitted(old: Any, value: Any, name: str) -> Any:
+def coerce(old: Any, value: Any, name: str) -> Any:
     """The value as the type that the setting has."""
     if _fields(old):
         raise UserError(
@@ -88,7 +88,7 @@ def _fitted(old: Any, value: Any, name: str) -> Any:
     ):
         return tuple(value)
     if type(value) is not type(old):
-        raise UserError(f"{name} is {_kind(old)}, such as {plain(old)!r}, not {value!r}")
+        raise UserError(f"{name} is {_kind(old)}, such as {to_dict(old)!r}, not {value!r}")
     return value
 
 

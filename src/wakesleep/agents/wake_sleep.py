@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key
 
-from wakesleep.agents.agent import Budget, Slept
+from wakesleep.agents.agent import Budget, SleepLog
 from wakesleep.agents.baselines import count_parameters
 from wakesleep.errors import UserError
 from wakesleep.nets.policy import Actor
@@ -39,11 +39,11 @@ class WakeSleepConfig:
     model: ModelConfig = ModelConfig()
     sleep: SleepConfig = SleepConfig()
     sleeps_per_block: int = 1
-    buffer_size: int = 20_000
+    wake_buffer_size: int = 20_000
     """Pairs in the wake buffer."""
-    kept_per_sleep: int = 256
+    random_replay_per_sleep: int = 256
     """Pairs that random replay takes from the wake buffer at each sleep."""
-    kept_at_most: int = 4096
+    random_replay_capacity: int = 4096
     """Pairs in random replay."""
     logits_as_labels: bool = False
     """Whether sleep imitates the policy's logits rather than the actions taken."""
@@ -58,7 +58,7 @@ class WakeSleepConfig:
     """Whether the wake learner is born anew."""
     copy_weights: bool = False
     """Whether a fresh wake learner takes over the sleep policy, if that does better in a mini evaluation."""
-    mini_evaluation: int = 10
+    mini_evaluation_episodes: int = 10
     """Episodes of it."""
 
     def __post_init__(self) -> None:
@@ -99,8 +99,8 @@ class WakeSleepAgent:
         """Newborn: nothing learned, nothing kept."""
         config, specs = self.config, (self.observation_spec, self.action_spec)
         learner_key, model_key = jax.random.split(key)
-        buffer = wake_buffer(*specs, config.buffer_size, config.logits_as_labels)
-        replay = random_replay(*specs, config.kept_at_most, config.logits_as_labels)
+        buffer = wake_buffer(*specs, config.wake_buffer_size, config.logits_as_labels)
+        replay = random_replay(*specs, config.random_replay_capacity, config.logits_as_labels)
         model = config.model.make(*specs, model_key)
         learner, zero = self.learner.init(learner_key), jnp.int32(0)
         return WakeSleepState(learner, model, buffer, replay, np.array(0), zero, jnp.int32(config.advice_steps))
@@ -108,14 +108,14 @@ class WakeSleepAgent:
     def wake(self, state: WakeSleepState, world: AnyWorld, key: Key[Array, ""], steps: int) -> WakeSleepState:
         """An empty buffer, advice at its height, and as told a fresh learner, which may take over the sleep policy."""
         config = self.config
-        buffer = wake_buffer(self.observation_spec, self.action_spec, config.buffer_size, config.logits_as_labels)
+        buffer = wake_buffer(self.observation_spec, self.action_spec, config.wake_buffer_size, config.logits_as_labels)
         learner, (birth_key, trial_key) = state.learner, jax.random.split(key)
         if config.reset_at_waking:
             learner = self.learner.init(birth_key)
         if config.copy_weights and state.sleeps > 0:
             both = (learner.networks.policy, state.model)
             own, slept = (
-                evaluate(world, actor, trial_key, config.mini_evaluation).total_reward.mean() for actor in both
+                evaluate(world, actor, trial_key, config.mini_evaluation_episodes).total_reward.mean() for actor in both
             )
             if slept > own:
                 networks = eqx.tree_at(lambda networks: networks.policy, learner.networks, state.model.policy)
@@ -136,14 +136,14 @@ class WakeSleepAgent:
         state = state._replace(learner=learner, buffer=buffer, awake=awake)
         return state, life._replace(memory=None), progress
 
-    def sleep(self, state: WakeSleepState, key: Key[Array, ""]) -> tuple[WakeSleepState, Slept]:
+    def sleep(self, state: WakeSleepState, key: Key[Array, ""]) -> tuple[WakeSleepState, SleepLog]:
         """Consolidate the wake buffer, then leave a few of its pairs to random replay."""
         sleep_key, keep_key, look_key = jax.random.split(key, 3)
         config, number = self.config, int(state.sleeps)
         model, curves = consolidate(state.model, state.buffer, state.replay, sleep_key, config.sleep, number == 0)
         looked = diagnose(self.action_spec, state.model, model, state.buffer, state.replay, number, look_key)
-        replay = state.replay.add(state.buffer, config.kept_per_sleep, keep_key)
-        slept = Slept({"curves": curves, **looked})
+        replay = state.replay.add(state.buffer, config.random_replay_per_sleep, keep_key)
+        slept = SleepLog({"curves": curves, **looked})
         return state._replace(model=model, replay=replay, sleeps=state.sleeps + 1), slept
 
     def policy(self, state: WakeSleepState) -> Actor:

@@ -118,7 +118,7 @@ class Export:
         import jax
 
         from wakesleep.wake.experts import compiled_world_of, load_experts
-        from wakesleep.wake.release import export_release
+        from wakesleep.wake.l2m_export import export_release
         from wakesleep.wake.trajectories import export_minari
 
         load_modules(self.load)

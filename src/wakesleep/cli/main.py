@@ -120,12 +120,12 @@ def _player(policy: str, world: "World", start: Any, what: str) -> "Player":
 def main() -> None:
     """Entry point of the `wakesleep` command."""
     runtime.set_up()
-    with mistakes_told():
+    with exit_on_user_error():
         app.cli(prog="wakesleep", description="Lifelong reinforcement learning that sleeps on it.")
 
 
 @contextmanager
-def mistakes_told() -> Iterator[None]:
+def exit_on_user_error() -> Iterator[None]:
     """What a user can do something about is said in a sentence: a mistake, a file that cannot be read or written."""
     try:
         yield

@@ -40,12 +40,12 @@ def report(
         port: of that address.
         load: modules of yours to import first: they register tasks and agents.
     """
-    from wakesleep.report.data import Reporter, Wanted, check
+    from wakesleep.report.data import Reporter, ReportRequest, check
     from wakesleep.report.page import page, write_page
     from wakesleep.report.serve import make_server
 
     load_modules(load)
-    wanted = Wanted(runs, experts, baseline, paper, details)
+    wanted = ReportRequest(runs, experts, baseline, paper, details)
     check(wanted)
     reporter = Reporter(wanted)
     data = reporter.data()

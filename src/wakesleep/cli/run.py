@@ -16,7 +16,7 @@ def run(
     out: Path,
     agent: str = "hidden",
     preset: str = "fast",
-    change: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = (),
+    overrides: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = (),
     scenario: str = "pairwise",
     tasks: tuple[str, ...] = (),
     domain: str = "minigrid",
@@ -32,7 +32,7 @@ def run(
         out: folder of this lifetime; if it was interrupted there, it goes on.
         agent: random, baseline, expert, hidden, hidden-er, hidden-er-rar, hidden-er-gr, two-headed or sequential.
         preset: paper (the paper's settings) or fast (for a small machine).
-        change: settings that differ from the preset: sleep.iterations=5000 sleeps_per_block=2 (config.json has all
+        overrides: settings that differ from the preset: sleep.iterations=5000 sleeps_per_block=2 (config.json has all
             names).
         scenario: pairwise, alternating, condensed or dispersed.
         tasks: two for pairwise and alternating; for the others all of the paper's tasks of the domain (all, if it is
@@ -44,12 +44,12 @@ def run(
         seed: of the agent and of the syllabus.
         load: modules of yours to import first: they register tasks.
     """
-    from wakesleep.agents.settings import parse
+    from wakesleep.agents.settings import parse_overrides
     from wakesleep.lifetime.spec import LifetimeSpec
     from wakesleep.syllabus.custom import load_syllabus
 
     load_modules(load)
-    changes = parse(change)
+    parsed = parse_overrides(overrides)
     if syllabus is not None:
         if tasks or scale != 1.0 or episodes != 100 or domain != "minigrid":
             raise UserError(
@@ -59,7 +59,7 @@ def run(
         made = load_syllabus(syllabus, seed)
     else:
         made = _syllabus(scenario, tasks or _tasks_of(scenario, domain), scale, episodes, seed)
-    _run(LifetimeSpec(agent, preset, made, seed, changes), out)
+    _run(LifetimeSpec(agent, preset, made, seed, parsed), out)
 
 
 def resume(folder: tyro.conf.Positional[Path], load: tuple[str, ...] = ()) -> None:

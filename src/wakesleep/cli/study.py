@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 ARCHITECTURES = ("hidden", "two-headed", "sequential")
-Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")]
+Overrides = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")]
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,20 @@ class Distil:
     """How often, with other random numbers."""
     preset: str = "paper"
     """Settings of sleep: paper or fast."""
-    change: Changes = ()
+    overrides: Overrides = ()
     """Settings that differ from the preset, such as sleep.iterations=5000."""
     jobs: int = 0
     """How many at a time, one core each; 0: one for every core."""
 
     def run(self) -> None:
         """Do it."""
-        from wakesleep.agents.settings import parse
+        from wakesleep.agents.settings import parse_overrides
         from wakesleep.experiments import studies
         from wakesleep.jobs import default_workers
 
-        workers, changes = self.jobs or default_workers(), parse(self.change)
+        workers, overrides = self.jobs or default_workers(), parse_overrides(self.overrides)
         results = studies.distil(
-            self.experts, self.out, self.architectures, self.repeats, self.preset, changes, workers
+            self.experts, self.out, self.architectures, self.repeats, self.preset, overrides, workers
         )
         names = self.architectures
         title = "Return of the expert, and what is lost by distillation"
@@ -72,7 +72,7 @@ class Follow:
     """At even intervals in the task's block."""
     preset: str = "fast"
     """paper or fast."""
-    change: Changes = ()
+    overrides: Overrides = ()
     """Settings that differ from the preset, such as sleep.iterations=5000."""
     scale: float = 1.0
     """Of the block's length."""
@@ -81,13 +81,21 @@ class Follow:
 
     def run(self) -> None:
         """Do it."""
-        from wakesleep.agents.settings import parse
+        from wakesleep.agents.settings import parse_overrides
         from wakesleep.experiments import studies
         from wakesleep.jobs import default_workers
 
-        workers, changes = self.jobs or default_workers(), parse(self.change)
+        workers, overrides = self.jobs or default_workers(), parse_overrides(self.overrides)
         results = studies.follow(
-            self.tasks, self.out, self.architectures, self.seeds, self.sleeps, self.preset, changes, self.scale, workers
+            self.tasks,
+            self.out,
+            self.architectures,
+            self.seeds,
+            self.sleeps,
+            self.preset,
+            overrides,
+            self.scale,
+            workers,
         )
         heads = ("{task}, {architecture}, seed {seed}".format(**result) for result in results)
         table = Table("sleep", *(Column(head, min_width=11) for head in heads), title="Return: wake, sleep policy")

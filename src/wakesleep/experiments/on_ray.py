@@ -114,7 +114,7 @@ class _Fleet:
     def start(self, life: Planned) -> None:
         name, folder = life.name, self.out / life.name
         self.attempts[name], self.at_home[name] = self.attempts.get(name, 0) + 1, False
-        with store.only_one(folder, lambda: self.view.show(name, 0.0, WAITING)):
+        with store.folder_lock(folder, lambda: self.view.show(name, 0.0, WAITING)):
             files = _to_go_on(folder)
         about = life.spec.to_json()
         ref = self.live.remote(name, self.attempts[name], about, files, self.home, self.load, versions())

@@ -18,7 +18,7 @@ from rich.console import Console
 from wakesleep import store
 from wakesleep.errors import UserError
 from wakesleep.experiments.grid import Planned
-from wakesleep.jobs import Job, Report, default_workers, run_apart, view_of
+from wakesleep.jobs import Job, Report, default_workers, run_in_processes, view_of
 from wakesleep.lifetime.spec import LifetimeSpec
 
 RETRIES = 1
@@ -46,7 +46,7 @@ def run_experiment(
     """
     if workers < 0:
         raise UserError(f"jobs need at least one worker, not {workers}")
-    with store.only_one(out, lambda: _refuse(f"another experiment is running in {out}: wait for it, or stop it")):
+    with store.folder_lock(out, lambda: _refuse(f"another experiment is running in {out}: wait for it, or stop it")):
         _claim(planned, out)
         todo = [life for life in planned if not is_finished(out / life.name)]
         before = len(planned) - len(todo)
@@ -57,14 +57,14 @@ def run_experiment(
                 failures = run_on_ray(todo, out, ray, workers, view, load)
             else:
                 jobs = [Job(life.name, live, (life.spec, out / life.name)) for life in todo]
-                failures = run_apart(jobs, workers or default_workers(), view, load, RETRIES)
+                failures = run_in_processes(jobs, workers or default_workers(), view, load, RETRIES)
         _write_failures(out / "failures.txt", failures)
     return Outcome(before, len(todo) - len(failures), failures)
 
 
 def live(spec: LifetimeSpec, folder: Path, report: Report) -> str:
     """Run a lifetime to its end, from where it is. A worker left over from a run that was killed leaves first."""
-    with store.only_one(folder, lambda: report(0.0, "waiting for a worker of an earlier run to leave")):
+    with store.folder_lock(folder, lambda: report(0.0, "waiting for a worker of an earlier run to leave")):
         return "finished by that worker" if is_finished(folder) else spec.open(folder).run(report)
 
 
@@ -93,7 +93,7 @@ def _in_full(planned: Sequence[Planned]) -> dict[str, Any]:
     for name, spec in planned:
         about, label = spec.to_json(), spec.label or spec.agent
         lifetimes[name] = {"agent": label, "seed": spec.seed, "syllabus": about["syllabus"]}
-        agents[label] = {key: about[key] for key in ("agent", "preset", "changes", "settings")}
+        agents[label] = {key: about[key] for key in ("agent", "preset", "overrides", "settings")}
     return json.loads(json.dumps({"agents": agents, "lifetimes": lifetimes}))
 
 

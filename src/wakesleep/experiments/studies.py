@@ -17,7 +17,7 @@ import numpy as np
 
 from wakesleep import store
 from wakesleep.agents.presets import agent_config
-from wakesleep.agents.settings import change
+from wakesleep.agents.settings import override
 from wakesleep.agents.wake_sleep import WakeSleepAgent
 from wakesleep.errors import UserError
 from wakesleep.jobs import Job, Report, run_jobs
@@ -26,11 +26,11 @@ from wakesleep.sleep.architectures import Architecture
 from wakesleep.sleep.consolidate import consolidate
 from wakesleep.sleep.replay import WakeBuffer, random_replay, wake_buffer
 from wakesleep.syllabus.scenarios import block_steps
-from wakesleep.wake.evaluate import play_out
+from wakesleep.wake.evaluate import run_episodes
 from wakesleep.wake.experts import compiled_world_of, load_expert, load_experts
 from wakesleep.wake.rollout import collect, start_life
 from wakesleep.worlds import registry
-from wakesleep.worlds.batch import draw_starts
+from wakesleep.worlds.batch import draw_initial_states
 
 EPISODES = 100
 _ENVS = 16
@@ -39,7 +39,7 @@ _ASKED = "study.json"
 
 
 def distil(
-    experts: Path, out: Path, architectures: Sequence[str], repeats: int, preset: str, changes: Mapping[str, Any],
+    experts: Path, out: Path, architectures: Sequence[str], repeats: int, preset: str, overrides: Mapping[str, Any],
     workers: int = 1,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Distil every finished expert of a folder into each architecture, so many times. Returns all results."""
@@ -49,10 +49,10 @@ def distil(
     if repeats < 1:
         raise UserError(f"an expert is distilled at least once, not {repeats} times")
     for name in _known(architectures):  # what is wrong is said before the folder is claimed
-        agent_config(name, preset, changes, registry.task_info(finished[0].task).domain)
-    _claim(out, {"study": "distil", "experts": str(experts.resolve()), "preset": preset, "changes": dict(changes)})
+        agent_config(name, preset, overrides, registry.task_info(finished[0].task).domain)
+    _claim(out, {"study": "distil", "experts": str(experts.resolve()), "preset": preset, "overrides": dict(overrides)})
     jobs = [
-        Job(file.stem, distil_expert, (expert.folder, name, repeat, preset, dict(changes), file))
+        Job(file.stem, distil_expert, (expert.folder, name, repeat, preset, dict(overrides), file))
         for expert in finished for name in _known(architectures) for repeat in range(repeats)
         if not (file := out / f"{expert.task}-{expert.seed}-{name}-{repeat}.json").exists()
     ]  # fmt: skip
@@ -60,24 +60,24 @@ def distil(
 
 
 def distil_expert(
-    folder: Path, architecture: str, repeat: int, preset: str, changes: dict[str, Any], file: Path, report: Report
+    folder: Path, architecture: str, repeat: int, preset: str, overrides: dict[str, Any], file: Path, report: Report
 ) -> str:
     """The wake buffer's worth of what the expert does, one sleep on it, and 100 episodes of both."""
     expert = load_expert(folder)
-    config = agent_config(architecture, preset, changes, registry.task_info(expert.task).domain)
+    config = agent_config(architecture, preset, overrides, registry.task_info(expert.task).domain)
     world = compiled_world_of(expert.task, _STUDIES)
     specs = world.observation_spec, world.action_spec
     keys = jax.random.split(jax.random.fold_in(jax.random.key(expert.seed), repeat), 7)
-    life = start_life(world, keys[0], _ENVS, wake_buffer(*specs, config.buffer_size, config.logits_as_labels))
-    life, _ = eqx.filter_jit(collect)(world, expert.policy, life, keys[1], -(-config.buffer_size // _ENVS))
+    life = start_life(world, keys[0], _ENVS, wake_buffer(*specs, config.wake_buffer_size, config.logits_as_labels))
+    life, _ = eqx.filter_jit(collect)(world, expert.policy, life, keys[1], -(-config.wake_buffer_size // _ENVS))
     report(0.1, "asleep")
     buffer = life.memory
     assert isinstance(buffer, WakeBuffer)
     model = config.model.make(*specs, keys[2])
     none = random_replay(*specs, 1, config.logits_as_labels)
     model, _ = consolidate(model, buffer, none, keys[3], config.sleep, first=True)
-    starts = draw_starts(world, keys[4], EPISODES)
-    both = (play_out(world, actor, starts, keys[5]).total_reward for actor in (expert.policy, model))
+    starts = draw_initial_states(world, keys[4], EPISODES)
+    both = (run_episodes(world, actor, starts, keys[5]).total_reward for actor in (expert.policy, model))
     theirs, own = (float(np.mean(returns)) for returns in both)
     result = {
         "task": expert.task, "seed": expert.seed, "architecture": architecture, "repeat": repeat, "preset": preset,
@@ -89,7 +89,7 @@ def distil_expert(
 
 def follow(
     tasks: Sequence[str], out: Path, architectures: Sequence[str], seeds: int, sleeps: int, preset: str,
-    changes: Mapping[str, Any], scale: float = 1.0, workers: int = 1,
+    overrides: Mapping[str, Any], scale: float = 1.0, workers: int = 1,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Sleep so many times in each task while the wake learner goes on. Returns all results."""
     for task in tasks:
@@ -97,10 +97,10 @@ def follow(
     if seeds < 1 or sleeps < 1:
         raise UserError(f"there is at least one seed and one sleep, not {seeds} and {sleeps}")
     for name in _known(architectures):
-        agent_config(name, preset, changes, registry.task_info(tasks[0]).domain)
-    _claim(out, {"study": "follow", "sleeps": sleeps, "preset": preset, "changes": dict(changes), "scale": scale})
+        agent_config(name, preset, overrides, registry.task_info(tasks[0]).domain)
+    _claim(out, {"study": "follow", "sleeps": sleeps, "preset": preset, "overrides": dict(overrides), "scale": scale})
     jobs = [
-        Job(file.stem, follow_task, (task, name, seed, sleeps, preset, dict(changes), scale, file))
+        Job(file.stem, follow_task, (task, name, seed, sleeps, preset, dict(overrides), scale, file))
         for task in tasks for name in _known(architectures) for seed in range(seeds)
         if not (file := out / f"{task}-{name}-{seed}.json").exists()
     ]  # fmt: skip
@@ -108,7 +108,7 @@ def follow(
 
 
 def follow_task(
-    task: str, architecture: str, seed: int, sleeps: int, preset: str, changes: dict[str, Any], scale: float,
+    task: str, architecture: str, seed: int, sleeps: int, preset: str, overrides: dict[str, Any], scale: float,
     file: Path, report: Report,
 ) -> str:  # fmt: skip
     """One learner through its block, evaluated with the sleep policy after each of its sleeps.
@@ -116,22 +116,22 @@ def follow_task(
     As in the paper's figure the learner is not reset, and there is neither advice nor random replay.
     """
     config = agent_config(architecture, preset, domain=registry.task_info(task).domain)
-    config = replace(config, reset_at_waking=False, advice=0.0, sleep=replace(config.sleep, random=False))
+    config = replace(config, reset_at_waking=False, advice=0.0, sleep=replace(config.sleep, random_replay=False))
     world, key = compiled_world_of(task, _STUDIES), jax.random.key(seed)
-    agent = WakeSleepAgent(world.observation_spec, world.action_spec, change(config, changes))
+    agent = WakeSleepAgent(world.observation_spec, world.action_spec, override(config, overrides))
     chunk, per_iteration = chunk_of(agent), agent.num_envs * agent.num_steps
     iterations = block_steps(task, scale) // per_iteration
     if iterations < sleeps:
         raise UserError(f"{task}: {sleeps} sleeps need at least {sleeps * per_iteration:,} steps")
     key, init_key, life_key, start_key, play_key = jax.random.split(key, 5)
     state, life = agent.init(init_key), start_life(world, life_key, agent.num_envs)
-    starts = draw_starts(world, start_key, EPISODES)
+    starts = draw_initial_states(world, start_key, EPISODES)
     steps: list[int] = []
     wake: list[float] = []
     sleep: list[float] = []
-    for nap in range(sleeps):
+    for sleep_index in range(sleeps):
         key, wake_key, sleep_key = jax.random.split(key, 3)
-        left = iterations * (nap + 1) // sleeps - iterations * nap // sleeps
+        left = iterations * (sleep_index + 1) // sleeps - iterations * sleep_index // sleeps
         state = agent.wake(state, world, wake_key, left * per_iteration)
         while left:
             key, live_key = jax.random.split(key)
@@ -141,9 +141,9 @@ def follow_task(
         state, _ = agent.sleep(state, sleep_key)
         actors = agent.learner.policy(state.learner), agent.policy(state)
         for returns, actor in zip((wake, sleep), actors, strict=True):
-            returns.append(float(np.mean(play_out(world, actor, starts, play_key).total_reward)))
-        steps.append(iterations * (nap + 1) // sleeps * per_iteration)
-        report((nap + 1) / sleeps, f"wake {wake[-1]:.2f}, sleep {sleep[-1]:.2f}")
+            returns.append(float(np.mean(run_episodes(world, actor, starts, play_key).total_reward)))
+        steps.append(iterations * (sleep_index + 1) // sleeps * per_iteration)
+        report((sleep_index + 1) / sleeps, f"wake {wake[-1]:.2f}, sleep {sleep[-1]:.2f}")
     result = {
         "task": task, "architecture": architecture, "seed": seed, "preset": preset, "steps": steps, "wake": wake,
         "sleep": sleep,

@@ -27,13 +27,13 @@ from wakesleep.agents.agent import Agent
 from wakesleep.errors import EnvironmentFailed, UserError
 from wakesleep.jobs import Report, Stopped
 from wakesleep.lifetime.plan import Kind, Unit, chunk_of, plan
-from wakesleep.syllabus.seeds import evaluation_seeds, evaluation_starts, key_of
+from wakesleep.syllabus.seeds import evaluation_initial_states, evaluation_seeds, key_of
 from wakesleep.syllabus.syllabus import Syllabus
-from wakesleep.wake.evaluate import play_out
+from wakesleep.wake.evaluate import run_episodes
 from wakesleep.wake.experts import world_of
 from wakesleep.wake.rollout import Life, start_life
-from wakesleep.worlds.batch import Starts
-from wakesleep.worlds.host import HostRecipe, Running, Seeds
+from wakesleep.worlds.batch import InitialStates
+from wakesleep.worlds.host import EpisodeSeeds, HostWorldFactory, Running
 from wakesleep.worlds.world import World
 
 SECONDS_BETWEEN_SAVES = 120.0
@@ -64,8 +64,10 @@ class Lifetime:
         """`about` goes into config.json: what this run is, for those who read it later."""
         self.agent, self.syllabus, self.folder = agent, syllabus, folder
         self.units, self.key = plan(agent, syllabus), jax.random.key(seed)
-        self.worlds: dict[str, World | HostRecipe] = {task: world_of(task, agent.num_envs) for task in syllabus.tasks}
-        self._starts: dict[str, Starts | Seeds] = {}
+        self.worlds: dict[str, World | HostWorldFactory] = {
+            task: world_of(task, agent.num_envs) for task in syllabus.tasks
+        }
+        self._starts: dict[str, InitialStates | EpisodeSeeds] = {}
         self.unit, self.seconds = 0, 0.0
         self._begin_or_go_on({**about, "seed": seed, "versions": versions()})
 
@@ -135,7 +137,7 @@ class Lifetime:
         else:
             store.save_json(config, about)
         birth_key, start_key = jax.random.split(jax.random.fold_in(self.key, len(self.units)))
-        inside = [world for world in self.worlds.values() if not isinstance(world, HostRecipe)]
+        inside = [world for world in self.worlds.values() if not isinstance(world, HostWorldFactory)]
         life = start_life(inside[0], start_key, self.agent.num_envs) if inside else None
         nothing = np.array(0), np.array(0.0), np.zeros(self.agent.num_envs), np.zeros(self.agent.num_envs, int)
         snapshot = Snapshot(self.agent.init(birth_key), life, *nothing, np.array([-1, 1, 0, 0, 0]))
@@ -149,14 +151,14 @@ class Lifetime:
         self.state, self._form = snapshot.agent, snapshot.life
         self.unit, self.seconds = int(snapshot.unit), float(snapshot.seconds)
         block = min(self.units[min(self.unit, len(self.units) - 1)].block, len(self.syllabus.learning) - 1)
-        outside = isinstance(self.worlds[self.syllabus.learning[block].task], HostRecipe)
+        outside = isinstance(self.worlds[self.syllabus.learning[block].task], HostWorldFactory)
         self.life = None if outside else snapshot.life
 
     def _kept(self) -> Life | None:
         """What can be saved of the environments: of those outside JAX nothing, but the form of a checkpoint stays."""
         return self._form if self.life is None or isinstance(self.life.batch, Running) else self.life
 
-    def _begin(self, world: World | HostRecipe, key: jax.Array) -> None:
+    def _begin(self, world: World | HostWorldFactory, key: jax.Array) -> None:
         """Fresh episodes in every environment."""
         self._leave()
         self.life = start_life(world, key, self.agent.num_envs)
@@ -203,9 +205,9 @@ class Lifetime:
         for task, seed, task_key in zip(self.syllabus.tasks, seeds, jax.random.split(key, len(seeds)), strict=True):
             world = self.worlds[task]
             if task not in self._starts:
-                self._starts[task] = evaluation_starts(task, world, seed, self.syllabus.episodes)
+                self._starts[task] = evaluation_initial_states(task, world, seed, self.syllabus.episodes)
             with self._in(task):
-                episodes = play_out(world, policy, self._starts[task], task_key)
+                episodes = run_episodes(world, policy, self._starts[task], task_key)
             pairs = zip(episodes.total_reward.tolist(), episodes.length.tolist(), strict=True)
             self.writer.write(task, [logs.Episode(*pair) for pair in pairs])
 

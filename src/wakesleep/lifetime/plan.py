@@ -36,17 +36,17 @@ class Unit:
 def plan(agent: Agent, syllabus: Syllabus) -> list[Unit]:
     """Everything that will happen, in order."""
     units, per_iteration, chunk = [Unit(Kind.EVALUATE, 0)], agent.num_envs * agent.num_steps, chunk_of(agent)
-    naps = max(1, agent.sleeps_per_block)
+    sleeps = max(1, agent.sleeps_per_block)
     for number, block in enumerate(syllabus.learning):
         iterations = block.steps // per_iteration
-        if iterations < naps:
+        if iterations < sleeps:
             raise UserError(
                 f"a block of {block.steps} steps in {block.task} is too short: one iteration of this agent takes"
-                f" {per_iteration} steps, and it wants at least {naps} of them"
+                f" {per_iteration} steps, and it wants at least {sleeps} of them"
             )
-        for nap in range(naps):
-            left = iterations * (nap + 1) // naps - iterations * nap // naps
-            units.append(Unit(Kind.WAKE, number, first=nap == 0, iterations=left))
+        for sleep_index in range(sleeps):
+            left = iterations * (sleep_index + 1) // sleeps - iterations * sleep_index // sleeps
+            units.append(Unit(Kind.WAKE, number, first=sleep_index == 0, iterations=left))
             while left:
                 units.append(Unit(Kind.LIVE, number, iterations=min(chunk, left)))
                 left -= units[-1].iterations

@@ -6,7 +6,7 @@ from typing import Any
 
 from wakesleep import store
 from wakesleep.agents.presets import agent_config, make_agent
-from wakesleep.agents.settings import plain
+from wakesleep.agents.settings import to_dict
 from wakesleep.errors import UserError
 from wakesleep.jobs import Report
 from wakesleep.lifetime.life import Lifetime
@@ -22,7 +22,7 @@ class LifetimeSpec:
     preset: str
     syllabus: Syllabus
     seed: int
-    changes: dict[str, Any] = field(default_factory=dict)
+    overrides: dict[str, Any] = field(default_factory=dict)
     """Settings of the agent that differ from the preset, by name (`sleep.iterations`)."""
     label: str = ""
     """What tables call the agent, if not by its name."""
@@ -31,16 +31,16 @@ class LifetimeSpec:
     def config(self) -> Any:
         """The agent's settings."""
         task = self.syllabus.tasks[0]
-        return agent_config(self.agent, self.preset, self.changes, registry.task_info(task).domain, specs_of(task)[0])
+        return agent_config(self.agent, self.preset, self.overrides, registry.task_info(task).domain, specs_of(task)[0])
 
     def to_json(self) -> dict[str, Any]:
         """As plain data; with all the agent's settings, for those who read it later."""
         syllabus = asdict(self.syllabus)
         syllabus["tasks"], syllabus["learning"] = list(syllabus["tasks"]), list(syllabus["learning"])
-        settings = plain(self.config)
+        settings = to_dict(self.config)
         return {
             "agent": self.agent, **({"label": self.label} if self.label else {}), "preset": self.preset,
-            "changes": self.changes, "seed": self.seed, "syllabus": syllabus, "settings": settings,
+            "overrides": self.overrides, "seed": self.seed, "syllabus": syllabus, "settings": settings,
         }  # fmt: skip
 
     @classmethod
@@ -50,7 +50,9 @@ class LifetimeSpec:
             syllabus = dict(data["syllabus"])
             blocks = tuple(LearningBlock(**block) for block in syllabus.pop("learning"))
             made = Syllabus(tasks=tuple(syllabus.pop("tasks")), learning=blocks, **syllabus)
-            return cls(data["agent"], data["preset"], made, data["seed"], dict(data["changes"]), data.get("label", ""))
+            return cls(
+                data["agent"], data["preset"], made, data["seed"], dict(data["overrides"]), data.get("label", "")
+            )
         except UserError:
             raise
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -69,7 +71,7 @@ def run_lifetime(spec: LifetimeSpec, folder: Path, report: Report) -> str:
 
     A process that is still in it, left over from a run whose parent was killed, leaves first.
     """
-    with store.only_one(folder, lambda: report(0.0, "waiting for another process to leave")):
+    with store.folder_lock(folder, lambda: report(0.0, "waiting for another process to leave")):
         return spec.open(folder).run(report)
 
 

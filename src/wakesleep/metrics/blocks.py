@@ -31,7 +31,7 @@ def label(task: str) -> str:
     return task.split("_")[0]
 
 
-def cut(log: Log, agnostic: bool = False) -> list[Regime]:
+def split_regimes(log: Log, agnostic: bool = False) -> list[Regime]:
     """The regimes of a log, in order of their first rows; `agnostic` takes the variants of a task for one task."""
     names = [label(name) if agnostic else name for name in log.tasks]
     first: dict[str, int] = {}
@@ -67,7 +67,7 @@ class Course(NamedTuple):
     evaluation: dict[str, list[int]]
 
 
-def course(regimes: list[Regime]) -> Course:
+def select_regimes(regimes: list[Regime]) -> Course:
     """What counts. Where a log evaluates a sleep policy, its evaluations of the wake policy do not (l2metrics' rule).
 
     l2metrics drops the wake evaluations already when some *learning* is called sleep, and is left with none.

@@ -12,7 +12,7 @@ import numpy as np
 
 from wakesleep import store
 from wakesleep.errors import UserError
-from wakesleep.metrics.blocks import cut, label
+from wakesleep.metrics.blocks import label, split_regimes
 from wakesleep.metrics.curves import TERMINAL_PART
 from wakesleep.metrics.read import Log, read_log
 from wakesleep.metrics.value import Value, absent, mean_of
@@ -106,7 +106,7 @@ def read_experts(folder: Path, measure: str = "reward", source: str = EVALUATION
 
 def _read(folder: Path, measure: str) -> ExpertRun:
     log = read_log(folder, measure)
-    learning = [regime for regime in cut(log) if regime.is_train]
+    learning = [regime for regime in split_regimes(log) if regime.is_train]
     tasks = list(dict.fromkeys(regime.task for regime in learning))
     if len(tasks) != 1:
         learned = f"learns {', '.join(tasks)}" if tasks else "learns nothing"

@@ -9,7 +9,7 @@ import numpy as np
 
 from wakesleep import store
 from wakesleep.errors import UserError
-from wakesleep.metrics.blocks import Course, Regime, course, cut, is_interleaved, label
+from wakesleep.metrics.blocks import Course, Regime, is_interleaved, label, select_regimes, split_regimes
 from wakesleep.metrics.curves import WINDOWS, Curve, smooth
 from wakesleep.metrics.experts import ExpertRun, Experts
 from wakesleep.metrics.read import Log
@@ -118,8 +118,8 @@ class _Data(NamedTuple):
 
 def prepare(log: Log, experts: Experts | None, options: Options) -> Prepared:
     """All steps, in order."""
-    regimes = cut(log, options.agnostic)
-    found, notes = course(regimes), list(log.notes)
+    regimes = split_regimes(log, options.agnostic)
+    found, notes = select_regimes(regimes), list(log.notes)
     if is_interleaved(regimes):
         notes.append("tasks take turns inside a block: their rows were put together (l2metrics would cut them apart)")
     raw = [log.value[regime.rows] for regime in regimes]

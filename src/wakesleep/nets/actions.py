@@ -77,7 +77,7 @@ def entropy(spec: ActionSpec, logits: Logits, mask: Mask | None = None) -> Float
     return cross_entropy(spec, logits, logits, mask)
 
 
-def spread(spec: ActionSpec, logits: Logits, mask: Mask | None = None) -> Float[Array, "*batch"]:
+def per_part_entropy(spec: ActionSpec, logits: Logits, mask: Mask | None = None) -> Float[Array, "*batch"]:
     """The entropy as a learner may reward it: each part is to be spread out, but no function preferred for it.
 
     The value is that of `entropy`. Its gradient leaves out how much each argument is used: else a function would be

@@ -40,7 +40,7 @@ class BatchNorm(eqx.Module):
         mean, variance = _moments(images) if training else jax.lax.stop_gradient((self.mean, self.variance))
         return (images - mean) * jax.lax.rsqrt(variance + 1e-5) * self.scale + self.shift
 
-    def settled(self, images: Images) -> "BatchNorm":
+    def with_batch_stats(self, images: Images) -> "BatchNorm":
         """With the moments of these images for the population's."""
         return eqx.tree_at(lambda norm: (norm.mean, norm.variance), self, _moments(images))
 
@@ -63,22 +63,22 @@ class Block(eqx.Module):
         images = self.before_norm(images)
         return images if self.norm is None else jax.nn.relu(self.norm(images, training))
 
-    def settled(self, images: Images) -> tuple["Block", Images]:
+    def with_batch_stats(self, images: Images) -> tuple["Block", Images]:
         """The block with the moments of what it makes of these images, and that."""
         images = self.before_norm(images)
         if self.norm is None:
             return self, images
-        norm = self.norm.settled(images)
+        norm = self.norm.with_batch_stats(images)
         return eqx.tree_at(lambda block: block.norm, self, norm), jax.nn.relu(norm(images, training=False))
 
 
 class ConvVAE(eqx.Module):
     """The same functions as `VAE`, over flat images."""
 
-    down: tuple[Block, ...]
-    into: Linear
-    out_of: Linear
-    up: tuple[Block, ...]
+    encoder: tuple[Block, ...]
+    to_latent: Linear
+    from_latent: Linear
+    decoder: tuple[Block, ...]
     inputs_image: tuple[int, int, int] = eqx.field(static=True)
 
     def __init__(
@@ -88,30 +88,30 @@ class ConvVAE(eqx.Module):
         """Images are height x width x channels; sides are powers of two from 4."""
         keys = iter(jax.random.split(key, 12))
         widths = (channels, channels, *(2 * channels,) * 3)
-        self.down = _blocks(inputs[2], widths, _halvings(inputs[0]), keys, _smaller)
+        self.encoder = _blocks(inputs[2], widths, _halvings(inputs[0]), keys, _smaller)
         flat = SMALLEST * SMALLEST * widths[-1]
-        self.into = Linear(flat, 2 * latent, next(keys), gain=1.0)
-        self.out_of = Linear(latent, flat, next(keys))
+        self.to_latent = Linear(flat, 2 * latent, next(keys), gain=1.0)
+        self.from_latent = Linear(latent, flat, next(keys))
         enlargements = _halvings(outputs[0])[::-1]
-        self.up = _blocks(widths[-1], (*widths[:-1][::-1], outputs[2]), enlargements, keys, _larger)
+        self.decoder = _blocks(widths[-1], (*widths[:-1][::-1], outputs[2]), enlargements, keys, _larger)
         self.inputs_image = inputs
 
     @property
     def latent(self) -> int:
         """Dimensions of the latent vector."""
-        return self.out_of.weight.shape[0]
+        return self.from_latent.weight.shape[0]
 
     def encode(self, inputs: Float[Array, "*batch inputs"], training: bool = False) -> Posterior:
         """What the latent vector may be."""
         images = inputs.reshape(-1, *self.inputs_image)
-        for block in self.down:
+        for block in self.encoder:
             images = block(images, training)
-        return posterior_of(self.into(images.reshape(*inputs.shape[:-1], -1)))
+        return posterior_of(self.to_latent(images.reshape(*inputs.shape[:-1], -1)))
 
     def decode(self, latent: Float[Array, "*batch latent"], training: bool = False) -> Float[Array, "*batch outputs"]:
         """Outputs of a latent vector."""
         images = self._unfolded(latent)
-        for block in self.up:
+        for block in self.decoder:
             images = block(images, training)
         return images.reshape(*latent.shape[:-1], -1)
 
@@ -119,21 +119,23 @@ class ConvVAE(eqx.Module):
         """Outputs of latent vectors drawn from the prior."""
         return self.decode(normal(key, (count, self.latent)))
 
-    def settled(self, inputs: Float[Array, "count inputs"], key: Key[Array, ""]) -> "ConvVAE":
+    def with_batch_stats(self, inputs: Float[Array, "count inputs"], key: Key[Array, ""]) -> "ConvVAE":
         """With the population's moments measured on inputs, and on what is decoded of them."""
-        down, images = [], inputs.reshape(-1, *self.inputs_image)
-        for block in self.down:
-            block, images = block.settled(images)
-            down.append(block)
-        latent = posterior_of(self.into(images.reshape(len(inputs), -1))).sample(key)
-        up, images = [], self._unfolded(latent)
-        for block in self.up:
-            block, images = block.settled(images)
-            up.append(block)
-        return eqx.tree_at(lambda vae: (vae.down, vae.up), self, (tuple(down), tuple(up)))
+        encoder, images = [], inputs.reshape(-1, *self.inputs_image)
+        for block in self.encoder:
+            block, images = block.with_batch_stats(images)
+            encoder.append(block)
+        latent = posterior_of(self.to_latent(images.reshape(len(inputs), -1))).sample(key)
+        decoder, images = [], self._unfolded(latent)
+        for block in self.decoder:
+            block, images = block.with_batch_stats(images)
+            decoder.append(block)
+        return eqx.tree_at(lambda vae: (vae.encoder, vae.decoder), self, (tuple(encoder), tuple(decoder)))
 
     def _unfolded(self, latent: Float[Array, "*batch latent"]) -> Images:
-        return jax.nn.relu(self.out_of(latent)).reshape(-1, SMALLEST, SMALLEST, self.down[-1].convolution.bias.size)
+        return jax.nn.relu(self.from_latent(latent)).reshape(
+            -1, SMALLEST, SMALLEST, self.encoder[-1].convolution.bias.size
+        )
 
 
 def _moments(images: Images) -> tuple[Float[Array, "channels"], Float[Array, "channels"]]:

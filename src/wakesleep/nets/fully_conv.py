@@ -26,7 +26,7 @@ MOST_SPELLED_OUT = 64
 """Categories up to which a layer is spelled out, one channel each; more are looked up by their number."""
 
 
-class Layers(eqx.Module):
+class FeatureLayerEncoder(eqx.Module):
     """The encoder: amounts on a logarithmic scale, categories one-hot; flat. Has nothing to learn."""
 
     spec: ObservationSpec = eqx.field(static=True)
@@ -86,7 +86,7 @@ class Layers(eqx.Module):
 class ConvExtractor(eqx.Module):
     """From encoded layers to flat features."""
 
-    encoder: Layers
+    encoder: FeatureLayerEncoder
     embeddings: tuple[Linear, ...]
     convolutions: tuple[Conv, ...]
     normalise: bool = eqx.field(static=True)
@@ -185,7 +185,7 @@ class SharedActorCritic(eqx.Module):
 
 
 @dataclass(frozen=True)
-class FullyConv:
+class FullyConvConfig:
     """What the networks are told. Observations are height x width x layers."""
 
     categorical: tuple[int, ...]
@@ -207,7 +207,7 @@ class FullyConv:
     def make(self, observation: ObservationSpec, action: ActionSpec, key: Key[Array, ""]) -> SharedActorCritic:
         """Fresh networks; heads start near zero."""
         grid, stride = self._grid(observation, action)
-        encoder = Layers(observation, self.categorical)
+        encoder = FeatureLayerEncoder(observation, self.categorical)
         categories = [count for count in encoder.categories if count]
         widths = [max(1, round(np.log2(count))) for count in categories]
         keys = iter(jax.random.split(key, len(categories) + 7))

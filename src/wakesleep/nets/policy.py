@@ -1,7 +1,7 @@
 """Policies and values: an encoder, a feature extractor and a head each. The halves are what sleep copies and distils.
 
-Which networks a learner has is a small frozen config with a `make`: `Perceptrons` (the paper's for Minigrid) here,
-`FullyConv` (the paper's for StarCraft II) in `fully_conv.py`, or one of your own.
+Which networks a learner has is a small frozen config with a `make`: `MLPConfig` (the paper's for Minigrid) here,
+`FullyConvConfig` (the paper's for StarCraft II) in `fully_conv.py`, or one of your own.
 """
 
 from collections.abc import Callable
@@ -15,17 +15,17 @@ from jaxtyping import Array, Float, Key
 from wakesleep.nets.actions import Logits, num_logits
 from wakesleep.nets.encode import Encoder, Encoding
 from wakesleep.nets.layers import MLP, Linear
-from wakesleep.worlds.world import ActionSpec, Masked, ObservationSpec
+from wakesleep.worlds.world import ActionSpec, MaskedObservation, ObservationSpec
 
 
 def view_of(observation: Any) -> Any:
     """What the agent sees, without the mask."""
-    return observation.view if isinstance(observation, Masked) else observation
+    return observation.view if isinstance(observation, MaskedObservation) else observation
 
 
 def mask_of(observation: Any) -> Any:
     """Which choices are open, or None where all always are."""
-    return observation.available if isinstance(observation, Masked) else None
+    return observation.action_mask if isinstance(observation, MaskedObservation) else None
 
 
 Actor = Callable[[Any], Logits]
@@ -98,7 +98,7 @@ class ActorCritic(eqx.Module):
 
 
 @dataclass(frozen=True)
-class Perceptrons:
+class MLPConfig:
     """A perceptron for the policy and one for the value, with ReLUs: the paper's for Minigrid."""
 
     hidden: tuple[int, ...] = (256, 256)

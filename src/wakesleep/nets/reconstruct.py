@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Shaped
 
 from wakesleep.errors import UserError
 from wakesleep.nets.encode import Encoder, Encoding
-from wakesleep.nets.fully_conv import MOST_SPELLED_OUT, Layers
+from wakesleep.nets.fully_conv import MOST_SPELLED_OUT, FeatureLayerEncoder
 
 Outputs = Float[Array, "*batch outputs"]
 
@@ -133,7 +133,7 @@ class CategoricalReconstruction(eqx.Module):
 class LayerReconstruction(eqx.Module):
     """Layers of a map: a distribution over the categories in every cell, and amounts."""
 
-    encoder: Layers
+    encoder: FeatureLayerEncoder
 
     def __check_init__(self) -> None:
         if max(self.encoder.categories) > MOST_SPELLED_OUT:

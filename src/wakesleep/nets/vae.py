@@ -72,7 +72,7 @@ class VAE(eqx.Module):
         first, second = self.decoder
         return second(relu(first(latent)))
 
-    def settled(self, inputs: Float[Array, "count inputs"], key: Key[Array, ""]) -> "VAE":
+    def with_batch_stats(self, inputs: Float[Array, "count inputs"], key: Key[Array, ""]) -> "VAE":
         """Nothing here is measured."""
         del inputs, key
         return self

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wakesleep.metrics.blocks import course, cut
+from wakesleep.metrics.blocks import select_regimes, split_regimes
 from wakesleep.metrics.statistics import CONFIDENCE
 from wakesleep.report.lives import Life
 
@@ -28,7 +28,7 @@ class Block(NamedTuple):
     """Mean returns over equal stretches of it; not a number where no episode ended."""
 
 
-class Lived(NamedTuple):
+class LifetimeCurves(NamedTuple):
     """What a lifetime's log shows."""
 
     unit: str
@@ -52,12 +52,12 @@ def points_per_block(lives: Sequence[Life]) -> int:
     return int(np.clip(_ALL_POINTS // max(1, blocks), _LEAST_POINTS, _MOST_POINTS))
 
 
-def lived(life: Life, points: int) -> Lived:
+def lived(life: Life, points: int) -> LifetimeCurves:
     """Read a lifetime's log, which must be there."""
     assert life.run is not None
     log = life.run.log
     lengths = np.ones(len(log), int) if log.length is None else log.length.astype(int)
-    way = course(cut(log))
+    way = select_regimes(split_regimes(log))
     counted = {number for numbers in way.evaluation.values() for number in numbers}
     blocks: list[Block] = []
     evaluations: dict[int, int] = {}
@@ -73,12 +73,12 @@ def lived(life: Life, points: int) -> Lived:
     blocks += [Block(str(block["task"]), int(block["steps"]), []) for block in life.planned[len(blocks) :]]
     tasks = [task for task in way.tasks if way.evaluation[task]]
     returns = {task: [means.get((block, task), np.nan) for block in evaluations] for task in tasks}
-    return Lived("episodes" if log.length is None else "steps", blocks, list(evaluations.values()), returns)
+    return LifetimeCurves("episodes" if log.length is None else "steps", blocks, list(evaluations.values()), returns)
 
 
 def groups(lives: Sequence[Life], points: int) -> list[dict[str, Any]]:
     """All groups, as plain data for the page; `lives` are numbered as they come."""
-    found: dict[tuple[Any, ...], list[tuple[int, Lived]]] = {}
+    found: dict[tuple[Any, ...], list[tuple[int, LifetimeCurves]]] = {}
     for number, life in enumerate(lives):
         if life.run is not None:
             shown = lived(life, points)
@@ -89,7 +89,7 @@ def groups(lives: Sequence[Life], points: int) -> list[dict[str, Any]]:
     return [_group(lives, members, points) for members in found.values()]
 
 
-def _group(lives: Sequence[Life], members: list[tuple[int, Lived]], points: int) -> dict[str, Any]:
+def _group(lives: Sequence[Life], members: list[tuple[int, LifetimeCurves]], points: int) -> dict[str, Any]:
     (first, shown), all_lived = members[0], [lived for _, lived in members]
     learning = []
     for number, block in enumerate(shown.blocks):

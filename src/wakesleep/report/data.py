@@ -30,7 +30,7 @@ DETAILS = 8
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReportRequest:
     """What to report on."""
 
     folders: Sequence[Path]
@@ -43,7 +43,7 @@ class Wanted:
 class Reporter:
     """Makes the page's data, again and again if need be."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: ReportRequest) -> None:
         self.wanted = wanted
         self.experts: Experts | None = read_experts(wanted.experts) if wanted.experts else None
         self.paper: PaperTable | None = table(wanted.paper) if wanted.paper else None
@@ -180,7 +180,7 @@ def _settings(life: Life) -> dict[str, Any]:
     """What of a configuration lifetimes may share."""
     return {
         name: life.config[name]
-        for name in ("agent", "preset", "changes", "settings", "versions")
+        for name in ("agent", "preset", "overrides", "settings", "versions")
         if name in life.config
     }
 
@@ -241,7 +241,7 @@ def _differences(lives: Sequence[Life]) -> list[str]:
     return list(notes)
 
 
-def check(wanted: Wanted) -> None:
+def check(wanted: ReportRequest) -> None:
     """Refuse what cannot become a page, in one sentence."""
     if not wanted.folders:
         raise UserError("name at least one folder of lifetimes: wakesleep report RUNS")

@@ -22,12 +22,12 @@ from wakesleep.nets import actions
 from wakesleep.nets.policy import Actor, mask_of
 from wakesleep.report.lives import Life
 from wakesleep.report.sleeps import cells_as_text
-from wakesleep.syllabus.seeds import evaluation_seeds, evaluation_starts
+from wakesleep.syllabus.seeds import evaluation_initial_states, evaluation_seeds
 from wakesleep.syllabus.syllabus import specs_of
 from wakesleep.wake.experts import world_of
-from wakesleep.worlds.batch import Starts
+from wakesleep.worlds.batch import InitialStates
 from wakesleep.worlds.episode import Episode, in_words, record
-from wakesleep.worlds.host import HostRecipe
+from wakesleep.worlds.host import HostWorldFactory
 from wakesleep.worlds.minigrid.tasks import MinigridWorld
 from wakesleep.worlds.world import TimeStep, World
 
@@ -47,7 +47,7 @@ def episodes(life: Life) -> tuple[dict[str, Any], list[str]]:
         seeds = evaluation_seeds(spec.syllabus.evaluation_seed, len(spec.syllabus.tasks))
         for task, seed in zip(spec.syllabus.tasks, seeds, strict=True):
             world = world_of(task)
-            if not isinstance(world, HostRecipe):
+            if not isinstance(world, HostWorldFactory):
                 found[task] = _play(task, world, seed, policy)
     except UserError as error:
         problems.append(f"no episodes of {life.name}: {error}")
@@ -82,8 +82,8 @@ def _act(policy: Actor, world: World, observation: Any, key: jax.Array) -> jax.A
 
 
 def _play(task: str, world: World, seed: int, policy: Actor) -> dict[str, Any]:
-    starts = evaluation_starts(task, world, seed, 1)
-    assert isinstance(starts, Starts)
+    starts = evaluation_initial_states(task, world, seed, 1)
+    assert isinstance(starts, InitialStates)
     starts = jax.tree.map(lambda leaf: leaf[0], starts)
     nothing, no = jnp.float32(0), jnp.bool_(False)
     start = starts.state, TimeStep(starts.observation, nothing, no, no)

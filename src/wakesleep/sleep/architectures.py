@@ -10,8 +10,8 @@ from jaxtyping import Array, Key
 from wakesleep.errors import UserError
 from wakesleep.nets.conv_vae import ConvVAE
 from wakesleep.nets.encode import Encoder
-from wakesleep.nets.fully_conv import Layers
-from wakesleep.nets.policy import NetworkConfig, Perceptrons
+from wakesleep.nets.fully_conv import FeatureLayerEncoder
+from wakesleep.nets.policy import MLPConfig, NetworkConfig
 from wakesleep.nets.reconstruct import CategoricalReconstruction, LayerReconstruction, PlainReconstruction
 from wakesleep.nets.vae import VAE
 from wakesleep.sleep.hidden import HiddenReplay
@@ -33,7 +33,7 @@ class ModelConfig:
     """What a sleep model is told. The sizes are the paper's for Minigrid."""
 
     architecture: Architecture = Architecture.HIDDEN
-    network: NetworkConfig = Perceptrons()
+    network: NetworkConfig = MLPConfig()
     """Extractor and head: those of the wake learner's policy."""
     latent: int = 128
     hidden: int = 256
@@ -54,7 +54,7 @@ class ModelConfig:
             vae = VAE(features, features, vae_key, self.hidden, self.latent)
             return HiddenReplay(policy, vae, action, self.moving_target)
         model = TwoHeaded if self.architecture is Architecture.TWO_HEADED else Sequential
-        if isinstance(policy.encoder, Layers):
+        if isinstance(policy.encoder, FeatureLayerEncoder):
             outputs, grid = policy.encoder.image, policy.extractor.grid
             image = (grid, grid, features // grid**2) if model is TwoHeaded else outputs
             conv_vae = ConvVAE(image, outputs, vae_key, self.channels, self.latent)

@@ -29,24 +29,24 @@ class SleepConfig:
     iterations: int = 20_000
     batch_size: int = 32
     """Of each kind of replay."""
-    experience: bool = True
+    experience_replay: bool = True
     """ER: the wake buffer."""
-    generative: bool = True
+    generative_replay: bool = True
     """GR: dreams."""
-    random: bool = True
+    random_replay: bool = True
     """RaR: the random-replay buffer."""
-    loops: int = 0
+    refine_steps: int = 0
     """How often what is generated passes through the VAE again before it is labelled."""
-    weights: LossWeights = LossWeights()
+    loss_weights: LossWeights = LossWeights()
     learning_rate: float = 1e-3
     max_grad_norm: float = 10.0
 
     def __post_init__(self) -> None:
         if self.iterations < 1 or self.batch_size < 1:
             raise UserError("sleep needs at least one iteration and a batch of at least one pair")
-        if self.loops < 0:
-            raise UserError(f"dreams pass through the VAE again 0 times or more, not {self.loops}")
-        if not (self.experience or self.generative or self.random):
+        if self.refine_steps < 0:
+            raise UserError(f"dreams pass through the VAE again 0 times or more, not {self.refine_steps}")
+        if not (self.experience_replay or self.generative_replay or self.random_replay):
             raise UserError("sleep needs something to replay: experience, generative or random")
 
 
@@ -71,13 +71,15 @@ def consolidate(
     first: bool,
 ) -> tuple[SleepModel, Curves]:
     """Sleep once. `first` says whether it is the first sleep of a life."""
-    if config.experience and int(buffer.filled) == 0:
+    if config.experience_replay and int(buffer.filled) == 0:
         raise UserError("there is nothing to sleep on: the wake buffer is empty")
-    random = config.random and not first and replay.filled > 0
-    generative = config.generative and not first
-    if not (config.experience or random or generative):
+    random = config.random_replay and not first and replay.filled > 0
+    generative = config.generative_replay and not first
+    if not (config.experience_replay or random or generative):
         return model, Curves(None, None, None)
-    used = replace(config, random=random, generative=generative)  # what is not used makes no other program
+    used = replace(
+        config, random_replay=random, generative_replay=generative
+    )  # what is not used makes no other program
     return _consolidate(model, buffer, replay.pairs, jnp.int32(max(replay.filled, 1)), key, used)
 
 
@@ -97,16 +99,16 @@ def _consolidate(
     def draw(key: Key[Array, ""], size: int) -> tuple[Pairs, Dream]:
         """So many rows of every kind of replay that is used: experience, then random replay; and dreams."""
         keys = jax.random.split(key, 3)
-        chosen = jax.random.randint(keys[1], (size * config.random,), 0, kept_count)
-        dream = before.dream(keys[2], size, config.loops)
-        dream = jax.tree.map(lambda leaf: leaf[: size * config.generative], dream)
-        return buffer.draw(keys[0], size * config.experience) + kept[chosen], dream
+        chosen = jax.random.randint(keys[1], (size * config.random_replay,), 0, kept_count)
+        dream = before.dream(keys[2], size, config.refine_steps)
+        dream = jax.tree.map(lambda leaf: leaf[: size * config.generative_replay], dream)
+        return buffer.draw(keys[0], size * config.experience_replay) + kept[chosen], dream
 
     def loss(arrays: SleepModel, key: Key[Array, ""]) -> tuple[Float[Array, ""], Terms]:
         draw_key, loss_key = jax.random.split(key)
         rows = eqx.combine(arrays, static).loss(*draw(draw_key, size), loss_key)
         means = jax.tree.map(lambda leaf: jnp.mean(leaf.reshape(-1, size), axis=-1), rows)
-        return jnp.sum(config.weights.total(means)), jnp.stack(means)
+        return jnp.sum(config.loss_weights.total(means)), jnp.stack(means)
 
     def iterate(carry: Carry, key: Key[Array, ""]) -> tuple[Carry, Terms]:
         arrays, state = carry
@@ -122,8 +124,8 @@ def _consolidate(
     key, *last = jax.random.split(key, 3)
     keys = jax.random.split(key, config.iterations).reshape(points, -1)
     (arrays, _), terms = jax.lax.scan(stretch, (arrays, optimiser.init(arrays)), keys)
-    settled = eqx.combine(arrays, static).settled(*draw(last[0], _SETTLING), last[1])
+    settled = eqx.combine(arrays, static).with_batch_stats(*draw(last[0], _SETTLING), last[1])
     each = (Losses(*terms[..., kind].T) for kind in range(terms.shape[-1]))
-    order = config.experience, config.random, config.generative
+    order = config.experience_replay, config.random_replay, config.generative_replay
     experience, remembered, dreamed = (next(each) if used else None for used in order)
     return settled, Curves(experience, dreamed, remembered)

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from wakesleep.nets import actions
 from wakesleep.nets.policy import mask_of
-from wakesleep.sleep.model import SleepModel, loop
+from wakesleep.sleep.model import SleepModel, refine
 from wakesleep.sleep.replay import Pairs, RandomReplay, WakeBuffer
 from wakesleep.worlds.world import ActionSpec
 
@@ -39,8 +39,10 @@ def diagnose(
     rows = jax.random.randint(replay_key, (PROBES,), 0, max(replay.filled, 1))
     of_probes, others = _look(spec, before, after, buffer.draw(wake_key, PROBES) + replay.pairs[rows], look_key)
     origin = np.concatenate([np.full(PROBES, sleep), replay.sleep[np.asarray(rows)]])
-    there = origin >= 0  # random replay may hold nothing yet
-    return {"sleep": origin[there], **others} | {name: np.asarray(value)[there] for name, value in of_probes.items()}
+    valid_mask = origin >= 0  # random replay may hold nothing yet
+    return {"sleep": origin[valid_mask], **others} | {
+        name: np.asarray(value)[valid_mask] for name, value in of_probes.items()
+    }
 
 
 @eqx.filter_jit
@@ -49,7 +51,7 @@ def _look(
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Arrays over the probes, and the others."""
     seen, mask = probes.observation, mask_of(probes.observation)
-    features, reconstructed = after.features(seen), after.again(after.inputs(seen))
+    features, reconstructed = after.features(seen), after.reconstruct(after.inputs(seen))
     centre = jnp.mean(features, axis=0)
     _, spread, basis = jnp.linalg.svd(features - centre, full_matrices=False)
 
@@ -58,26 +60,26 @@ def _look(
 
     before_key, after_key = jax.random.split(key)
     taught, dream = before.dream(before_key, DREAMS), after.dream(after_key, DREAMS)
-    looped = loop(after, dream.inputs, LOOPS)
+    looped = refine(after, dream.inputs, LOOPS)
     of_probes = {
         "before": components(before.features(seen)),
         "after": components(features),
-        "reconstructed": components(after.features_of(reconstructed)),
+        "reconstructed": components(after.features_from_inputs(reconstructed)),
         "action": _choice(spec, after(seen), mask),
         "agrees_before": _agrees(spec, before(seen), probes.label, mask),
         "agrees_after": _agrees(spec, after(seen), probes.label, mask),
     }
     others = {
         "explained": (spread**2 / jnp.maximum(jnp.sum(spread**2), 1e-12))[:COMPONENTS],
-        "dreamed_before": components(after.features_of(taught.inputs)),
+        "dreamed_before": components(after.features_from_inputs(taught.inputs)),
         "dreamed_before_action": _choice(spec, taught.logits),
-        "dreamed_after": components(after.features_of(dream.inputs)),
+        "dreamed_after": components(after.features_from_inputs(dream.inputs)),
         "dreamed_after_action": _choice(spec, dream.logits),
-        "looped": components(after.features_of(looped)),
+        "looped": components(after.features_from_inputs(looped)),
     }
     shown = {"seen": after.inputs(seen), "seen_again": reconstructed, "dream": dream.inputs, "dream_looped": looped}
     for name, inputs in shown.items():
-        picture = after.picture(inputs[:PICTURES])
+        picture = after.to_observation(inputs[:PICTURES])
         if picture is not None:
             others[f"picture_{name}"] = picture
     return of_probes, others

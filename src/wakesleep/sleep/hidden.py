@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Key
 from wakesleep.nets.actions import Logits
 from wakesleep.nets.policy import Policy
 from wakesleep.nets.vae import VAE
-from wakesleep.sleep.model import Dream, Losses, imitation_loss, loop
+from wakesleep.sleep.model import Dream, Losses, imitation_loss, refine
 from wakesleep.sleep.replay import Pairs
 from wakesleep.worlds.world import ActionSpec
 
@@ -35,7 +35,7 @@ class HiddenReplay(eqx.Module):
 
     def dream(self, key: Key[Array, ""], count: int, loops: int = 0) -> Dream:
         """Features from the prior, labelled by the head."""
-        features = loop(self, self.vae.dream(key, count), loops)
+        features = refine(self, self.vae.dream(key, count), loops)
         return Dream(features, self.policy.head(features))
 
     def loss(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> Losses:
@@ -47,7 +47,7 @@ class HiddenReplay(eqx.Module):
         imitation = imitation_loss(self.action, self.policy.head(features), pairs, dream)
         return Losses(imitation, jnp.mean(error, axis=-1), posterior.kl())
 
-    def settled(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "HiddenReplay":
+    def with_batch_stats(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "HiddenReplay":
         """Nothing here is measured."""
         del pairs, dream, key
         return self
@@ -60,14 +60,14 @@ class HiddenReplay(eqx.Module):
         """Features."""
         return self.policy.features(observation)
 
-    def again(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
+    def reconstruct(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
         """Features, reconstructed."""
         return self.vae.decode(self.vae.encode(inputs).mean)
 
-    def features_of(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
+    def features_from_inputs(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
         """They are features."""
         return inputs
 
-    def picture(self, inputs: Float[Array, "*batch inputs"]) -> None:
+    def to_observation(self, inputs: Float[Array, "*batch inputs"]) -> None:
         """Features have no looks."""
         del inputs

@@ -60,7 +60,7 @@ class SleepModel(Protocol):
         """Of every row: of the real pairs, then of what an earlier self dreamed. Of either there may be none."""
         ...
 
-    def settled(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "SleepModel":
+    def with_batch_stats(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "SleepModel":
         """When a sleep is over: with all that is not learned but measured (batch normalisation) measured on these."""
         ...
 
@@ -72,23 +72,23 @@ class SleepModel(Protocol):
         """A real observation as the kind of thing that dreams are made of; to look at."""
         ...
 
-    def again(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
+    def reconstruct(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
         """What the VAE makes of inputs, without noise."""
         ...
 
-    def features_of(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
+    def features_from_inputs(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
         """What the policy's head would see of such inputs; to look at."""
         ...
 
-    def picture(self, inputs: Float[Array, "*batch inputs"]) -> Array | None:
+    def to_observation(self, inputs: Float[Array, "*batch inputs"]) -> Array | None:
         """Inputs as observations; None where dreams have no looks."""
         ...
 
 
-def loop(model: SleepModel, inputs: Float[Array, "*batch inputs"], times: int) -> Float[Array, "*batch inputs"]:
+def refine(model: SleepModel, inputs: Float[Array, "*batch inputs"], times: int) -> Float[Array, "*batch inputs"]:
     """The loop procedure of appendix C: samples of the prior come closer to the data with each pass."""
     for _ in range(times):
-        inputs = model.again(inputs)
+        inputs = model.reconstruct(inputs)
     return inputs
 
 

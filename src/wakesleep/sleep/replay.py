@@ -19,7 +19,7 @@ from jaxtyping import Array, Int, Key
 from wakesleep.errors import UserError
 from wakesleep.nets.policy import Actor
 from wakesleep.wake.rollout import Rollout
-from wakesleep.worlds.world import ActionSpec, Masked, ObservationSpec
+from wakesleep.worlds.world import ActionSpec, MaskedObservation, ObservationSpec
 
 
 class Pairs(eqx.Module):
@@ -54,7 +54,7 @@ def empty_pairs(observation: ObservationSpec, action: ActionSpec, capacity: int,
         raise UserError(f"a buffer holds at least one pair, not {capacity}")
     view: Any = jnp.zeros((capacity, *observation.shape), observation.dtype)
     if action.masked:
-        view = Masked(view, jnp.zeros((capacity, action.sizes[0]), bool))
+        view = MaskedObservation(view, jnp.zeros((capacity, action.sizes[0]), bool))
     shape, dtype = ((sum(action.sizes),), jnp.float32) if logits else (action.shape, jnp.int32)
     return Pairs(view, jnp.zeros((capacity, *shape), dtype))
 

@@ -16,7 +16,7 @@ from wakesleep.nets.conv_vae import ConvVAE
 from wakesleep.nets.policy import Policy, view_of
 from wakesleep.nets.reconstruct import Reconstruction
 from wakesleep.nets.vae import VAE
-from wakesleep.sleep.model import Dream, Losses, imitation_loss, loop, reconstruction_loss
+from wakesleep.sleep.model import Dream, Losses, imitation_loss, reconstruction_loss, refine
 from wakesleep.sleep.replay import Pairs
 from wakesleep.worlds.world import ActionSpec
 
@@ -36,7 +36,7 @@ class Sequential(eqx.Module):
 
     def dream(self, key: Key[Array, ""], count: int, loops: int = 0) -> Dream:
         """An observation from the prior, labelled by the policy."""
-        inputs = loop(self, self.reconstruction.inputs(self.vae.dream(key, count)), loops)
+        inputs = refine(self, self.reconstruction.inputs(self.vae.dream(key, count)), loops)
         return Dream(inputs, self._answer(inputs))
 
     def loss(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> Losses:
@@ -46,28 +46,28 @@ class Sequential(eqx.Module):
         imitation = imitation_loss(self.action, self._answer(self.reconstruction.inputs(outputs)), pairs, dream)
         return Losses(imitation, reconstruction_loss(self.reconstruction, outputs, pairs, dream), posterior.kl())
 
-    def settled(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "Sequential":
+    def with_batch_stats(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "Sequential":
         """What the VAE measures rather than learns."""
-        vae = self.vae.settled(self._inputs_of_all(pairs, dream), key)
+        vae = self.vae.with_batch_stats(self._inputs_of_all(pairs, dream), key)
         return eqx.tree_at(lambda model: model.vae, self, vae)
 
     def features(self, observation: Any) -> Float[Array, "*batch features"]:
         """What the head sees: features of the reconstruction."""
-        return self.policy.extractor(self.again(self.inputs(observation)))
+        return self.policy.extractor(self.reconstruct(self.inputs(observation)))
 
     def inputs(self, observation: Any) -> Float[Array, "*batch inputs"]:
         """The observation, encoded."""
         return self.policy.encoder(view_of(observation))
 
-    def again(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
+    def reconstruct(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
         """The observation, reconstructed."""
         return self.reconstruction.inputs(self.vae.decode(self.vae.encode(inputs).mean))
 
-    def features_of(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
+    def features_from_inputs(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
         """By the extractor: inputs are taken for reconstructions."""
         return self.policy.extractor(inputs)
 
-    def picture(self, inputs: Float[Array, "*batch inputs"]) -> Array:
+    def to_observation(self, inputs: Float[Array, "*batch inputs"]) -> Array:
         """The observation."""
         return self.reconstruction.encoder.nearest(inputs)
 

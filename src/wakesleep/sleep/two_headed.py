@@ -17,7 +17,7 @@ from wakesleep.nets.conv_vae import ConvVAE
 from wakesleep.nets.policy import Policy, view_of
 from wakesleep.nets.reconstruct import Reconstruction
 from wakesleep.nets.vae import VAE
-from wakesleep.sleep.model import Dream, Losses, imitation_loss, loop, reconstruction_loss
+from wakesleep.sleep.model import Dream, Losses, imitation_loss, reconstruction_loss, refine
 from wakesleep.sleep.replay import Pairs
 from wakesleep.worlds.world import ActionSpec
 
@@ -37,7 +37,7 @@ class TwoHeaded(eqx.Module):
 
     def dream(self, key: Key[Array, ""], count: int, loops: int = 0) -> Dream:
         """An observation from the prior, labelled by way of its features."""
-        inputs = loop(self, self.reconstruction.inputs(self.vae.dream(key, count)), loops)
+        inputs = refine(self, self.reconstruction.inputs(self.vae.dream(key, count)), loops)
         return Dream(inputs, self.policy.head(self.policy.extractor(inputs)))
 
     def loss(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> Losses:
@@ -48,9 +48,9 @@ class TwoHeaded(eqx.Module):
         imitation = imitation_loss(self.action, self.policy.head(features), pairs, dream)
         return Losses(imitation, reconstruction_loss(self.reconstruction, outputs, pairs, dream), posterior.kl())
 
-    def settled(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "TwoHeaded":
+    def with_batch_stats(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "TwoHeaded":
         """What the VAE measures rather than learns."""
-        vae = self.vae.settled(self._features_of_all(pairs, dream), key)
+        vae = self.vae.with_batch_stats(self._features_of_all(pairs, dream), key)
         return eqx.tree_at(lambda model: model.vae, self, vae)
 
     def features(self, observation: Any) -> Float[Array, "*batch features"]:
@@ -61,15 +61,15 @@ class TwoHeaded(eqx.Module):
         """The observation, encoded."""
         return self.policy.encoder(view_of(observation))
 
-    def again(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
+    def reconstruct(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
         """The observation, reconstructed from its features."""
         return self.reconstruction.inputs(self.vae.decode(self.vae.encode(self.policy.extractor(inputs)).mean))
 
-    def features_of(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
+    def features_from_inputs(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
         """By the extractor."""
         return self.policy.extractor(inputs)
 
-    def picture(self, inputs: Float[Array, "*batch inputs"]) -> Array:
+    def to_observation(self, inputs: Float[Array, "*batch inputs"]) -> Array:
         """The observation."""
         return self.reconstruction.encoder.nearest(inputs)
 

@@ -9,8 +9,8 @@ import jax
 import numpy as np
 
 from wakesleep.errors import UserError
-from wakesleep.worlds.batch import Starts, draw_starts
-from wakesleep.worlds.host import AnyWorld, HostRecipe, Seeds
+from wakesleep.worlds.batch import InitialStates, draw_initial_states
+from wakesleep.worlds.host import AnyWorld, EpisodeSeeds, HostWorldFactory
 from wakesleep.worlds.minigrid import farama
 from wakesleep.worlds.minigrid.engine import State
 from wakesleep.worlds.minigrid.observe import observe
@@ -48,21 +48,21 @@ def key_of(seed: int) -> jax.Array:
     return jax.random.fold_in(jax.random.key(low), high)
 
 
-def evaluation_starts(task: str, world: AnyWorld, seed: int, episodes: int) -> Starts | Seeds:
+def evaluation_initial_states(task: str, world: AnyWorld, seed: int, episodes: int) -> InitialStates | EpisodeSeeds:
     """The layouts of an evaluation: of a Minigrid task those that the real environment draws, else drawn by a key.
 
     Outside JAX they are seeds, one for each episode.
     """
-    if isinstance(world, HostRecipe | HostWorld):
-        return Seeds.of(seed, episodes)
+    if isinstance(world, HostWorldFactory | HostWorld):
+        return EpisodeSeeds.of(seed, episodes)
     if not (isinstance(world, MinigridWorld) and task in TASKS):
-        return draw_starts(world, key_of(seed), episodes)
+        return draw_initial_states(world, key_of(seed), episodes)
     env, layouts = farama.make_env(task), []
     for episode in range(episodes):
         env.reset(seed=seed if episode == 0 else None)
         layouts.append(farama.layout_of(env))
     states = jax.tree.map(lambda *leaves: jax.numpy.asarray(np.stack(leaves)), *layouts)
-    return Starts(states, _first_views(world, states))
+    return InitialStates(states, _first_views(world, states))
 
 
 @eqx.filter_jit

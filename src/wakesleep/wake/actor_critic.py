@@ -30,7 +30,7 @@ def check_counts(config: Any, *names: str) -> None:
 class ActorCriticLearner:
     """A learner made of a config. Equal configs make equal learners, so that compiled programs are shared."""
 
-    compiles = True
+    jittable = True
 
     def __init__(
         self, observation: ObservationSpec, action: ActionSpec, config: Any, optimiser: optax.GradientTransformation

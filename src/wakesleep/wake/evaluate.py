@@ -10,8 +10,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from wakesleep.nets import actions
 from wakesleep.nets.policy import Actor, mask_of
 from wakesleep.wake.outside import play_outside
-from wakesleep.worlds.batch import Starts, draw_starts
-from wakesleep.worlds.host import AnyWorld, HostRecipe, Seeds, seed_of
+from wakesleep.worlds.batch import InitialStates, draw_initial_states
+from wakesleep.worlds.host import AnyWorld, EpisodeSeeds, HostWorldFactory, seed_of
 from wakesleep.worlds.world import AnyArray, HostWorld, World
 
 
@@ -30,25 +30,25 @@ class _Playing(NamedTuple):
     key: Key[Array, ""]
 
 
-def play_out(
+def run_episodes(
     world: AnyWorld,
     policy: Actor,
-    starts: Starts | Seeds,
+    starts: InitialStates | EpisodeSeeds,
     key: Key[Array, ""],
     greedy: bool = False,
     max_steps: int = 100_000,
 ) -> Episodes:
     """Play every start to its end. Actions are sampled from the policy, or the likeliest ones (`greedy`)."""
-    if isinstance(starts, Starts):
+    if isinstance(starts, InitialStates):
         assert isinstance(world, World)
-        return _play_out(world, policy, starts, key, greedy, max_steps)
-    assert isinstance(world, HostRecipe | HostWorld)
+        return _run_episodes(world, policy, starts, key, greedy, max_steps)
+    assert isinstance(world, HostWorldFactory | HostWorld)
     return Episodes(*play_outside(world, policy, starts, key, greedy, max_steps))
 
 
 @eqx.filter_jit
-def _play_out(
-    world: World, policy: Actor, starts: Starts, key: Key[Array, ""], greedy: bool, max_steps: int
+def _run_episodes(
+    world: World, policy: Actor, starts: InitialStates, key: Key[Array, ""], greedy: bool, max_steps: int
 ) -> Episodes:
     spec = world.action_spec
     nothing = Episodes(jnp.zeros(starts.size), jnp.zeros(starts.size, jnp.int32))
@@ -75,6 +75,6 @@ def evaluate(
 ) -> Episodes:
     """Play so many episodes from fresh starts of the world. A host world's own environments are reset for it."""
     start_key, play_key = jax.random.split(key)
-    if isinstance(world, HostRecipe | HostWorld):
-        return play_out(world, policy, Seeds.of(seed_of(start_key), episodes), play_key, greedy)
-    return play_out(world, policy, draw_starts(world, start_key, episodes), play_key, greedy)
+    if isinstance(world, HostWorldFactory | HostWorld):
+        return run_episodes(world, policy, EpisodeSeeds.of(seed_of(start_key), episodes), play_key, greedy)
+    return run_episodes(world, policy, draw_initial_states(world, start_key, episodes), play_key, greedy)

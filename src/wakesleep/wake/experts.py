@@ -32,7 +32,7 @@ from wakesleep.wake.learner import Learner, train
 from wakesleep.wake.presets import Config, config_from_json, config_to_json, make_learner
 from wakesleep.wake.rollout import Life, start_life
 from wakesleep.worlds import registry
-from wakesleep.worlds.host import HostRecipe, Running, close
+from wakesleep.worlds.host import HostWorldFactory, Running, close
 from wakesleep.worlds.world import HostWorld, World
 
 EVALUATION_EPISODES = 100
@@ -131,7 +131,7 @@ def train_expert(folder: Path, task: str, seed: int, config: Config, steps: int,
     learner = make_learner(config, world.observation_spec, world.action_spec)
     per_iteration = learner.num_envs * learner.num_steps
     iterations, chunk = steps // per_iteration, max(1, _CHUNK_STEPS // per_iteration)
-    saved, outside = folder / "training.npz", isinstance(world, HostRecipe)
+    saved, outside = folder / "training.npz", isinstance(world, HostWorldFactory)
     training, position = _begin(learner, world, seed), None
     if saved.exists():
         training = store.load_tree(saved, training)
@@ -198,11 +198,11 @@ def _write_about(folder: Path, expert: Expert, config: Config) -> None:
     store.save_json(folder / "expert.json", about)
 
 
-def _begin(learner: Learner, world: World | HostRecipe, seed: int) -> _Training:
+def _begin(learner: Learner, world: World | HostWorldFactory, seed: int) -> _Training:
     init_key, life_key, key = jax.random.split(jax.random.key(seed), 3)
     envs = learner.num_envs
     numbers = np.array(0), np.array(0.0), np.zeros(envs), np.zeros(envs, int), np.zeros(4, int)
-    life = None if isinstance(world, HostRecipe) else start_life(world, life_key, envs)
+    life = None if isinstance(world, HostWorldFactory) else start_life(world, life_key, envs)
     return _Training(learner.init(init_key), life, key, *numbers)
 
 
@@ -212,12 +212,12 @@ def close_life(life: Life | None) -> None:
         life.batch.close()
 
 
-def world_of(task: str, num_envs: int | None = None) -> World | HostRecipe:
+def world_of(task: str, num_envs: int | None = None) -> World | HostWorldFactory:
     """The task's world; where it is outside JAX, how to make environments for an agent that acts in so many."""
     world = registry.make(task)
     if not isinstance(world, HostWorld):
         return world
-    recipe = HostRecipe.of(world, cast(Callable[[], HostWorld], partial(registry.make, task)))
+    recipe = HostWorldFactory.of(world, cast(Callable[[], HostWorld], partial(registry.make, task)))
     try:
         return recipe if num_envs is None else recipe.with_envs(num_envs)
     except UserError as error:

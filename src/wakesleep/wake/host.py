@@ -1,7 +1,7 @@
 """Training where the environment lives outside JAX, by hand: a learner that keeps its environments going.
 
 Lifetimes and experts do the same by name (`docs/worlds.md`). A learner need not be in JAX either: all it needs is
-`compiles = False` and a `policy` that turns observations into logits (see `wake/sb3.py`).
+`jittable = False` and a `policy` that turns observations into logits (see `wake/sb3.py`).
 """
 
 from typing import Any, NamedTuple

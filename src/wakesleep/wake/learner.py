@@ -27,7 +27,7 @@ from wakesleep.worlds.world import AnyArray, World
 class Learner(Protocol):
     """A reinforcement learner over explicit state."""
 
-    compiles: bool
+    jittable: bool
     """Whether `learn` can be compiled by JAX."""
     num_envs: int
     """Environments that act at the same time."""
@@ -91,11 +91,11 @@ def _train_outside(
     learner: Learner, state: Any, life: Life, key: Key[Array, ""], iterations: int, advice: Advice | None
 ) -> tuple[Any, Life, Progress]:
     """The same where the environments are stepped from Python: `life` knows them."""
-    learn, parts = _compiled_learn if learner.compiles else _learn, []
+    learn, parts = _compiled_learn if learner.jittable else _learn, []
     for number, iteration_key in enumerate(jax.random.split(key, iterations)):
         act_key, learn_key = jax.random.split(iteration_key)
         now = advice and advice.later(number * learner.num_steps * learner.num_envs)
-        life, rollout = collect_outside(learner.policy(state), life, act_key, learner.num_steps, now, learner.compiles)
+        life, rollout = collect_outside(learner.policy(state), life, act_key, learner.num_steps, now, learner.jittable)
         state, terms = learn(learner, state, rollout, learn_key)
         parts.append(Progress(rollout.reward, rollout.ended, rollout.valid, jnp.bool_(True), terms))
     return state, life, jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *parts)

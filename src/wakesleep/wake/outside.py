@@ -16,7 +16,7 @@ from wakesleep.nets import actions
 from wakesleep.nets.actions import Action
 from wakesleep.nets.policy import Actor, mask_of
 from wakesleep.wake.rollout import Advice, Life, Memory, Rollout, act
-from wakesleep.worlds.host import HostRecipe, Running, Seeds, opened
+from wakesleep.worlds.host import EpisodeSeeds, HostWorldFactory, Running, opened
 from wakesleep.worlds.world import ActionSpec, HostWorld
 
 
@@ -26,7 +26,7 @@ def collect_outside(
     key: Key[Array, ""],
     num_steps: int,
     advice: Advice | None = None,
-    compiles: bool = True,
+    jittable: bool = True,
 ) -> tuple[Life, Rollout]:
     """Act for so many steps in every environment; episodes go on from rollout to rollout.
 
@@ -34,15 +34,15 @@ def collect_outside(
     """
     running, rows = life.batch, []
     assert isinstance(running, Running)
-    spec, choose = running.world.action_spec, _compiled_choose if compiles else _choose
+    spec, choose = running.world.action_spec, _compiled_choose if jittable else _choose
     for number in range(num_steps):
         seen = running.observation
         action, log_prob = (np.asarray(part) for part in choose(spec, policy, seen, key, np.array(number), advice))
         stepped = running.step(action)
         ends = stepped.terminated, stepped.truncated
-        rows.append((seen, action, log_prob, stepped.reward, *ends, stepped.successor, stepped.valid))
+        rows.append((seen, action, log_prob, stepped.reward, *ends, stepped.next_observation, stepped.valid))
     rollout = _cut_at_gaps(Rollout(*jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *rows)))
-    memory = None if life.memory is None else _remember(life.memory, rollout, policy, compiles)
+    memory = None if life.memory is None else _remember(life.memory, rollout, policy, jittable)
     return life._replace(memory=memory), rollout
 
 
@@ -64,9 +64,9 @@ def _cut_at_gaps(rollout: Rollout) -> Rollout:
     return rollout._replace(truncated=jnp.asarray(rollout.truncated | (before & ~ended)))
 
 
-def _remember(memory: Memory, rollout: Rollout, policy: Actor, compiles: bool) -> Memory:
+def _remember(memory: Memory, rollout: Rollout, policy: Actor, jittable: bool) -> Memory:
     """Put a rollout into a memory, but for rows that are no transitions."""
-    record = _compiled_record if compiles else _record
+    record = _compiled_record if jittable else _record
     valid = np.asarray(rollout.valid)
     if valid.all():
         return record(memory, rollout, policy)
@@ -90,9 +90,9 @@ def _powers(count: int) -> list[int]:
 
 
 def play_outside(
-    world: HostWorld | HostRecipe,
+    world: HostWorld | HostWorldFactory,
     policy: Actor,
-    seeds: Seeds,
+    seeds: EpisodeSeeds,
     key: Key[Array, ""],
     greedy: bool = False,
     max_steps: int = 100_000,

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from wakesleep.errors import UserError
 from wakesleep.nets import actions
 from wakesleep.nets.encode import Encoding
-from wakesleep.nets.policy import NetworkConfig, Networks, Perceptrons, mask_of
+from wakesleep.nets.policy import MLPConfig, NetworkConfig, Networks, mask_of
 from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState, check_counts
 from wakesleep.wake.adam import clipped_adam
 from wakesleep.wake.rollout import Rollout, Terms
@@ -37,19 +37,19 @@ class PPOConfig:
     learning_rate: float = 2.5e-4
     discount: float = 0.99
     gae_lambda: float = 0.95
-    clip: float = 0.3
+    clip_eps: float = 0.3
     """How far the probability ratio may leave 1."""
-    entropy_weight: float = 5e-5
-    value_weight: float = 0.75
+    entropy_coef: float = 5e-5
+    value_coef: float = 0.75
     max_grad_norm: float = 5.0
     normalise_advantages: bool = True
     """Per minibatch, to mean 0 and standard deviation 1."""
-    least_spread: float = 0.0
+    min_advantage_std: float = 0.0
     """Advantages are divided by this where their standard deviation is smaller: as long as there is no reward they are
     nothing but the value network's noise, and blowing that up ends exploration."""
     bootstrap_truncated: bool = True
     """Whether an episode cut by a step limit still has the value of where it was cut (else as if the task ended it)."""
-    network: NetworkConfig = Perceptrons()
+    network: NetworkConfig = MLPConfig()
 
     def __post_init__(self) -> None:
         check_counts(self, "num_envs", "num_steps", "minibatch_size", "epochs")
@@ -64,8 +64,8 @@ PAPER = PPOConfig()
 """The paper's settings: one environment, and fragile (docs/learners.md)."""
 
 FAST = PPOConfig(
-    num_envs=16, num_steps=128, minibatch_size=256, epochs=4, learning_rate=5e-4, clip=0.2, entropy_weight=3e-3,
-    value_weight=0.5, max_grad_norm=0.5, least_spread=0.05, network=Perceptrons(encoding=Encoding.ONE_HOT),
+    num_envs=16, num_steps=128, minibatch_size=256, epochs=4, learning_rate=5e-4, clip_eps=0.2, entropy_coef=3e-3,
+    value_coef=0.5, max_grad_norm=0.5, min_advantage_std=0.05, network=MLPConfig(encoding=Encoding.ONE_HOT),
 )  # fmt: skip
 """Tuned on the ten Minigrid tasks for reliability and speed on a small machine (docs/learners.md)."""
 
@@ -90,7 +90,9 @@ class PPO(ActorCriticLearner):
         """Improve on a rollout. Returns the mean of each loss term as well."""
         config = self.config
         targets = self.targets(state.networks, rollout)
-        data = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (rollout._replace(successor=None), targets))
+        data = jax.tree.map(
+            lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (rollout._replace(next_observation=None), targets)
+        )
         size = config.num_envs * config.num_steps
 
         def minibatch(state: LearnerState, batch: tuple[Rollout, Targets]) -> tuple[LearnerState, Terms]:
@@ -108,7 +110,7 @@ class PPO(ActorCriticLearner):
     def targets(self, networks: Networks, rollout: Rollout) -> Targets:
         """Advantages by generalised advantage estimation, and the returns that values are to predict."""
         config = self.config
-        value, next_value = networks.value(rollout.observation), networks.value(rollout.successor)
+        value, next_value = networks.value(rollout.observation), networks.value(rollout.next_observation)
         final = rollout.terminated if config.bootstrap_truncated else rollout.ended
         advantage = gae(
             rollout.reward, value, jnp.where(final, 0, next_value), rollout.ended, config.discount, config.gae_lambda
@@ -124,12 +126,12 @@ class PPO(ActorCriticLearner):
         ratio = jnp.exp(log_prob - rollout.log_prob)
         advantage = targets.advantage
         if config.normalise_advantages:
-            advantage = _normalised(advantage, weight, jnp.sum(rollout.valid), config.least_spread)
-        clipped = jnp.clip(ratio, 1 - config.clip, 1 + config.clip)
+            advantage = _normalised(advantage, weight, jnp.sum(rollout.valid), config.min_advantage_std)
+        clipped = jnp.clip(ratio, 1 - config.clip_eps, 1 + config.clip_eps)
         policy_loss = -jnp.sum(weight * jnp.minimum(advantage * ratio, advantage * clipped))
         value_loss = jnp.sum(weight * jnp.square(networks.value(rollout.observation) - targets.value))
         entropy = jnp.sum(weight * actions.entropy(spec, logits, mask))
-        total = policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy
+        total = policy_loss + config.value_coef * value_loss - config.entropy_coef * entropy
         return total, {"policy": policy_loss, "value": value_loss, "entropy": entropy}
 
 

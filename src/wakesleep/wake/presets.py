@@ -5,8 +5,8 @@ from typing import Any
 
 from wakesleep.errors import UserError
 from wakesleep.nets.encode import Encoder, Encoding
-from wakesleep.nets.fully_conv import FullyConv
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.fully_conv import FullyConvConfig
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.wake.ppo import FAST, PAPER, PPO, PPOConfig
 from wakesleep.wake.vtrace import VTrace, VTraceConfig
 from wakesleep.worlds.starcraft.interface import CATEGORICAL, PLACES
@@ -14,7 +14,7 @@ from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
 Config = PPOConfig | VTraceConfig
 
-_MAP = FullyConv(CATEGORICAL, PLACES, normalise=True)
+_MAP = FullyConvConfig(CATEGORICAL, PLACES, normalise=True)
 _SMALL_MAP = replace(_MAP, channels=(16, 8, 8), hidden=128, place_scale=32.0, patches=True)
 
 PRESETS: dict[str, dict[str, Config]] = {
@@ -22,16 +22,16 @@ PRESETS: dict[str, dict[str, Config]] = {
         "paper": PAPER,
         "fast": FAST,
         "vtrace": VTraceConfig(
-            num_steps=32, passes=4, learning_rate=5e-4, adam_epsilon=1e-5, entropy_weight=1e-2, max_grad_norm=0.5,
-            trace_decay=0.95, normalise_advantages=True, least_spread=0.05,
-            network=Perceptrons(encoding=Encoding.ONE_HOT),
+            num_steps=32, epochs=4, learning_rate=5e-4, adam_eps=1e-5, entropy_coef=1e-2, max_grad_norm=0.5,
+            gae_lambda=0.95, normalise_advantages=True, min_advantage_std=0.05,
+            network=MLPConfig(encoding=Encoding.ONE_HOT),
         ),
     },
     "starcraft": {
         "paper": VTraceConfig(network=_MAP),
         "fast": VTraceConfig(
-            passes=2, learning_rate=7e-4, adam_epsilon=1e-5, discount=0.97, reward_scale=0.1, entropy_weight=2e-2,
-            max_grad_norm=1.0, trace_decay=0.9, normalise_advantages=True, network=_SMALL_MAP,
+            epochs=2, learning_rate=7e-4, adam_eps=1e-5, discount=0.97, reward_scale=0.1, entropy_coef=2e-2,
+            max_grad_norm=1.0, gae_lambda=0.9, normalise_advantages=True, network=_SMALL_MAP,
         ),
     },
 }  # fmt: skip
@@ -39,24 +39,24 @@ PRESETS: dict[str, dict[str, Config]] = {
 
 _MOST_INPUTS = 10_000
 """One-hot inputs of a picture would be millions."""
-_NETWORKS: dict[str, type[Any]] = {"perceptrons": Perceptrons, "fully-conv": FullyConv}
+_NETWORKS: dict[str, type[Any]] = {"perceptrons": MLPConfig, "fully-conv": FullyConvConfig}
 _LEARNERS: dict[str, tuple[type[Any], type[Any]]] = {"ppo": (PPOConfig, PPO), "vtrace": (VTraceConfig, VTrace)}
 
 
-def family_of(domain: str) -> str:
+def preset_group(domain: str) -> str:
     """Whose settings serve a domain; domains of your own have Minigrid's."""
     return "starcraft" if domain.startswith("starcraft") else "minigrid"
 
 
 def preset(name: str, domain: str = "minigrid") -> Config:
     """The named settings."""
-    known = PRESETS[family_of(domain)]
+    known = PRESETS[preset_group(domain)]
     if name not in known:
         raise UserError(f"no preset for {domain} is called {name!r}: there are {', '.join(known)}")
     return known[name]
 
 
-def spells_out(observation: ObservationSpec) -> bool:
+def supports_one_hot(observation: ObservationSpec) -> bool:
     """Whether one-hot inputs suit: whole numbers with few values."""
     try:
         return Encoder(observation, Encoding.ONE_HOT).size <= _MOST_INPUTS
@@ -67,7 +67,7 @@ def spells_out(observation: ObservationSpec) -> bool:
 def fitted(config: Config, observation: ObservationSpec) -> Config:
     """The settings, but with inputs as numbers if they are to be one-hot and that does not suit what is observed."""
     network = config.network
-    if not isinstance(network, Perceptrons) or network.encoding is not Encoding.ONE_HOT or spells_out(observation):
+    if not isinstance(network, MLPConfig) or network.encoding is not Encoding.ONE_HOT or supports_one_hot(observation):
         return config
     return replace(config, network=replace(network, encoding=Encoding.SCALE))
 

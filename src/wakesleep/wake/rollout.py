@@ -15,9 +15,9 @@ from wakesleep.nets import actions
 from wakesleep.nets.actions import Action
 from wakesleep.nets.policy import Actor, mask_of
 from wakesleep.worlds import host
-from wakesleep.worlds.batch import Batch, begin, draw_starts, renew, step_batch
-from wakesleep.worlds.host import AnyWorld, HostRecipe, Running, seed_of
-from wakesleep.worlds.world import ActionSpec, HostWorld, Stepped, World
+from wakesleep.worlds.batch import Batch, draw_initial_states, reset_batch, step_batch, use_new_pool
+from wakesleep.worlds.host import AnyWorld, HostWorldFactory, Running, seed_of
+from wakesleep.worlds.world import ActionSpec, AutoResetStep, HostWorld, World
 
 STEPS_PER_START = 4
 """A rollout draws a start for so many of its steps; tasks with shorter episodes meet some starts twice in a rollout."""
@@ -58,7 +58,7 @@ class Rollout(NamedTuple):
     reward: Float[Array, "time envs"]
     terminated: Bool[Array, "time envs"]
     truncated: Bool[Array, "time envs"]
-    successor: Any
+    next_observation: Any
     """The true next observation, also where an episode ended."""
     valid: Bool[Array, "time envs"]
 
@@ -68,10 +68,10 @@ class Rollout(NamedTuple):
         return self.terminated | self.truncated
 
 
-def row_of(observation: Any, action: Any, log_prob: Any, stepped: Stepped) -> Rollout:
+def make_transition(observation: Any, action: Any, log_prob: Any, stepped: AutoResetStep) -> Rollout:
     """One time step of a rollout."""
     reward, ends, valid = stepped.reward, (stepped.terminated, stepped.truncated), stepped.valid
-    row = Rollout(observation, action, log_prob, reward, *ends, stepped.successor, valid)  # type: ignore[arg-type]
+    row = Rollout(observation, action, log_prob, reward, *ends, stepped.next_observation, valid)  # type: ignore[arg-type]
     return jax.tree.map(jnp.asarray, row)
 
 
@@ -88,9 +88,9 @@ class Life(NamedTuple):
 
 def start_life(world: AnyWorld, key: Key[Array, ""], num_envs: int, memory: Memory | None = None) -> Life:
     """Fresh episodes in so many environments."""
-    if isinstance(world, HostRecipe | HostWorld):
+    if isinstance(world, HostWorldFactory | HostWorld):
         return Life(host.begin(world, num_envs, seed_of(key)), None, memory)
-    return Life(*begin(draw_starts(world, key, num_envs), num_envs), memory)
+    return Life(*reset_batch(draw_initial_states(world, key, num_envs), num_envs), memory)
 
 
 def act(
@@ -124,7 +124,7 @@ def collect(
     assert isinstance(life.batch, Batch)
     spec, num_envs = world.action_spec, jax.tree.leaves(life.observation)[0].shape[0]
     start_key, step_key = jax.random.split(key)
-    starts = draw_starts(world, start_key, max(num_envs, num_envs * num_steps // STEPS_PER_START))
+    starts = draw_initial_states(world, start_key, max(num_envs, num_envs * num_steps // STEPS_PER_START))
 
     def step(life: Life, at: tuple[Array, Key[Array, ""]]) -> tuple[Life, Rollout]:
         number, key = at
@@ -133,9 +133,9 @@ def collect(
         action, log_prob = act(spec, policy, life.observation, act_key, now)
         assert isinstance(life.batch, Batch)
         batch, stepped = step_batch(world, starts, life.batch, action, world_key)
-        return Life(batch, stepped.observation), row_of(life.observation, action, log_prob, stepped)
+        return Life(batch, stepped.observation), make_transition(life.observation, action, log_prob, stepped)
 
     steps = jnp.arange(num_steps), jax.random.split(step_key, num_steps)
-    going_on, rollout = jax.lax.scan(step, Life(renew(life.batch), life.observation), steps)
+    going_on, rollout = jax.lax.scan(step, Life(use_new_pool(life.batch), life.observation), steps)
     memory = None if life.memory is None else life.memory.record(rollout, policy)
     return going_on._replace(memory=memory), rollout

@@ -36,7 +36,7 @@ class _Spaces(gymnasium.Env[Any, Any]):
 class SB3PPO:
     """stable-baselines3's PPO behind the `Learner` interface. Observations are divided by their spec's scale."""
 
-    compiles = False
+    jittable = False
 
     def __init__(
         self, observation: ObservationSpec, action: ActionSpec, num_envs: int = 1, n_steps: int = 512, **settings: Any
@@ -74,9 +74,14 @@ class SB3PPO:
         buffer.reset()
         starts = np.ones(self.num_envs)
         for step in range(self.num_steps):
-            observation, successor = (self._tensor(part[step]) for part in (rollout.observation, rollout.successor))
+            observation, next_observation = (
+                self._tensor(part[step]) for part in (rollout.observation, rollout.next_observation)
+            )
             with torch.no_grad():
-                values, next_values = state.policy.predict_values(observation), state.policy.predict_values(successor)
+                values, next_values = (
+                    state.policy.predict_values(observation),
+                    state.policy.predict_values(next_observation),
+                )
             cut = rollout.truncated[step] & ~rollout.terminated[step]
             reward = rollout.reward[step] + gamma * cut * next_values.numpy()[:, 0]
             log_prob = torch.as_tensor(np.array(rollout.log_prob[step]))

@@ -18,9 +18,9 @@ from jaxtyping import Array, Key
 from wakesleep.errors import UserError
 from wakesleep.nets.policy import Actor
 from wakesleep.wake.rollout import act
-from wakesleep.worlds.batch import Starts, draw_starts
+from wakesleep.worlds.batch import InitialStates, draw_initial_states
 from wakesleep.worlds.gymnasium import WorldEnv
-from wakesleep.worlds.world import Masked, TimeStep, World
+from wakesleep.worlds.world import MaskedObservation, TimeStep, World
 
 _CHUNK = 32  # steps in one compiled call
 _BATCH = 100  # episodes played at the same time
@@ -37,14 +37,16 @@ class Trajectory(NamedTuple):
 
 
 @eqx.filter_jit
-def _play(world: World, policy: Actor, now: Starts, key: Key[Array, ""]) -> tuple[Starts, tuple[Array, TimeStep]]:
+def _play(
+    world: World, policy: Actor, now: InitialStates, key: Key[Array, ""]
+) -> tuple[InitialStates, tuple[Array, TimeStep]]:
     """A few steps of every episode, those that are over going on meaninglessly."""
 
-    def step(now: Starts, key: Key[Array, ""]) -> tuple[Starts, tuple[Array, TimeStep]]:
+    def step(now: InitialStates, key: Key[Array, ""]) -> tuple[InitialStates, tuple[Array, TimeStep]]:
         act_key, world_key = jax.random.split(key)
         action, _ = act(world.action_spec, policy, now.observation, act_key)
         state, timestep = jax.vmap(world.step)(now.state, action, jax.random.split(world_key, now.size))
-        return Starts(state, timestep.observation), (action, timestep)
+        return InitialStates(state, timestep.observation), (action, timestep)
 
     return jax.lax.scan(step, now, jax.random.split(key, _CHUNK))
 
@@ -56,11 +58,11 @@ def record(world: World, policy: Actor, key: Key[Array, ""], episodes: int) -> l
     recorded: list[Trajectory] = []
     while len(recorded) < episodes:
         key, start_key, play_key = jax.random.split(key, 3)
-        recorded += _record_batch(world, policy, draw_starts(world, start_key, _BATCH), play_key)
+        recorded += _record_batch(world, policy, draw_initial_states(world, start_key, _BATCH), play_key)
     return recorded[:episodes]
 
 
-def _record_batch(world: World, policy: Actor, starts: Starts, key: Key[Array, ""]) -> list[Trajectory]:
+def _record_batch(world: World, policy: Actor, starts: InitialStates, key: Key[Array, ""]) -> list[Trajectory]:
     parts, over, now = [], np.zeros(starts.size, bool), starts
     while not over.all():
         key, chunk_key = jax.random.split(key)
@@ -122,4 +124,4 @@ def export_minari(
 
 def _as_in_space(observation: Any) -> Any:
     """As the Gymnasium space has it: a masked observation is a dictionary."""
-    return observation._asdict() if isinstance(observation, Masked) else observation
+    return observation._asdict() if isinstance(observation, MaskedObservation) else observation

@@ -1,7 +1,7 @@
 """Actor-critic with V-trace targets (IMPALA, Espeholt et al. 2018): the paper's wake learner in StarCraft II.
 
 V-trace corrects for actions that another policy chose: the advising sleep policy, or this one some updates ago. One
-iteration is a gradient step, or several (`passes`), on `num_envs` trajectories of `num_steps`. Where the paper is
+iteration is a gradient step, or several (`epochs`), on `num_envs` trajectories of `num_steps`. Where the paper is
 silent the settings are Reaver's, which its authors built on.
 
 `vtrace` is written out here rather than taken from rlax, which knows no truncated episodes and brings a nightly build
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep.nets import actions
-from wakesleep.nets.policy import NetworkConfig, Networks, Perceptrons, logits_and_value, mask_of
+from wakesleep.nets.policy import MLPConfig, NetworkConfig, Networks, logits_and_value, mask_of
 from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState, check_counts
 from wakesleep.wake.adam import clipped_adam
 from wakesleep.wake.rollout import Rollout, Terms
@@ -30,35 +30,35 @@ class VTraceConfig:
     """Trajectories per update (the paper)."""
     num_steps: int = 16
     """Length of a trajectory (Reaver)."""
-    passes: int = 1
+    epochs: int = 1
     """Gradient steps on the same trajectories; V-trace corrects for the policy's having moved on between them."""
     learning_rate: float = 1e-3
     """Adam's (the paper)."""
-    adam_epsilon: float = 1e-8
+    adam_eps: float = 1e-8
     """Adam's. Where advantages are not normalised and all become small, a tiny epsilon blows their noise up."""
     discount: float = 0.99
     reward_scale: float = 1.0
     """Rewards are multiplied by this before anything is learned from them: values should be about 1 in size."""
-    entropy_weight: float = 1e-3
-    value_weight: float = 0.5
+    entropy_coef: float = 1e-3
+    value_coef: float = 0.5
     max_grad_norm: float = 10.0
     max_rho: float = 1.0
     """Importance weights of temporal-difference errors and of the policy gradient are cut here."""
     max_trace: float = 1.0
     """Importance weights along the trace are cut here."""
-    trace_decay: float = 1.0
+    gae_lambda: float = 1.0
     """By how much later errors count less with every step back: GAE's lambda. Less than 1 means less noise."""
     normalise_advantages: bool = False
     """Whether advantages are brought to mean 0 and standard deviation 1: then the weight of the entropy means the same
     in tasks with large rewards and with small ones, and values that are all too high do not punish every action."""
-    least_spread: float = 0.02
+    min_advantage_std: float = 0.02
     """They are divided by at least this, as where nothing happens there is only noise."""
     bootstrap_truncated: bool = True
     """Whether an episode cut by a step limit still has the value of where it was cut (else as if the task ended it)."""
-    network: NetworkConfig = Perceptrons()
+    network: NetworkConfig = MLPConfig()
 
     def __post_init__(self) -> None:
-        check_counts(self, "num_envs", "num_steps", "passes")
+        check_counts(self, "num_envs", "num_steps", "epochs")
 
 
 class VTrace(ActorCriticLearner):
@@ -69,7 +69,7 @@ class VTrace(ActorCriticLearner):
     def __init__(self, observation: ObservationSpec, action: ActionSpec, config: VTraceConfig | None = None) -> None:
         config = config or VTraceConfig()
         super().__init__(
-            observation, action, config, clipped_adam(config.learning_rate, config.max_grad_norm, config.adam_epsilon)
+            observation, action, config, clipped_adam(config.learning_rate, config.max_grad_norm, config.adam_eps)
         )
 
     def learn(self, state: LearnerState, rollout: Rollout, key: Key[Array, ""]) -> tuple[LearnerState, Terms]:
@@ -80,7 +80,7 @@ class VTrace(ActorCriticLearner):
             gradient, terms = jax.grad(self.loss, has_aux=True)(state.networks, rollout)
             return self.descend(state, gradient), terms
 
-        state, terms = jax.lax.scan(step, state, length=self.config.passes)
+        state, terms = jax.lax.scan(step, state, length=self.config.epochs)
         return state, jax.tree.map(jnp.mean, terms)
 
     def loss(self, networks: Networks, rollout: Rollout) -> tuple[Float[Array, ""], Terms]:
@@ -101,18 +101,18 @@ class VTrace(ActorCriticLearner):
                 config.discount,
                 config.max_rho,
                 config.max_trace,
-                config.trace_decay,
+                config.gae_lambda,
                 rollout.valid,
             )
         )
         if config.normalise_advantages:
             advantage = advantage - jnp.sum(weight * advantage)
             spread = jnp.sqrt(jnp.sum(weight * jnp.square(advantage)))
-            advantage = advantage / jnp.maximum(spread, config.least_spread)
+            advantage = advantage / jnp.maximum(spread, config.min_advantage_std)
         policy_loss = -jnp.sum(weight * log_prob * advantage)
         value_loss = jnp.sum(weight * jnp.square(value - targets))
-        entropy = jnp.sum(weight * actions.spread(spec, logits, mask))
-        total = policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy
+        entropy = jnp.sum(weight * actions.per_part_entropy(spec, logits, mask))
+        total = policy_loss + config.value_coef * value_loss - config.entropy_coef * entropy
         return total, {"policy": policy_loss, "value": value_loss, "entropy": entropy}
 
     def _next_value(
@@ -120,10 +120,10 @@ class VTrace(ActorCriticLearner):
     ) -> Float[Array, "time envs"]:
         """Values of the true successors. Where no episode was cut, most are those of the next row and known already."""
         cut = rollout.truncated & ~rollout.terminated & self.config.bootstrap_truncated
-        last = networks.value(jax.tree.map(lambda leaf: leaf[-1], rollout.successor))
+        last = networks.value(jax.tree.map(lambda leaf: leaf[-1], rollout.next_observation))
         return jax.lax.cond(
             jnp.any(cut[:-1]),
-            lambda: networks.value(rollout.successor),
+            lambda: networks.value(rollout.next_observation),
             lambda: jnp.concatenate([value[1:], last[None]]),
         )
 
@@ -137,7 +137,7 @@ def vtrace(
     discount: float,
     max_rho: float = 1.0,
     max_trace: float = 1.0,
-    trace_decay: float = 1.0,
+    gae_lambda: float = 1.0,
     valid: Bool[Array, "time envs"] | None = None,
 ) -> tuple[Float[Array, "time envs"], Float[Array, "time envs"]]:
     """Value targets and policy-gradient advantages.
@@ -146,8 +146,8 @@ def vtrace(
     that of the true successor, 0 where the task ended the episode; nothing flows across an end. Rows that are not
     `valid` did not take place: they teach nothing, and for the row before them they count as their value.
     """
-    there = jnp.ones_like(ended) if valid is None else valid
-    rho, trace = jnp.minimum(ratio, max_rho) * there, trace_decay * jnp.minimum(ratio, max_trace) * there
+    valid_mask = jnp.ones_like(ended) if valid is None else valid
+    rho, trace = jnp.minimum(ratio, max_rho) * valid_mask, gae_lambda * jnp.minimum(ratio, max_trace) * valid_mask
     error = rho * (reward + discount * next_value - value)
 
     def back(later: Float[Array, "envs"], at: tuple[Array, ...]) -> tuple[Float[Array, "envs"], Float[Array, "envs"]]:
@@ -157,7 +157,7 @@ def vtrace(
 
     correction = jax.lax.scan(back, jnp.zeros_like(error[0]), (error, trace, ended), reverse=True)[1]
     targets = value + correction
-    later = trace_decay * targets[1:] + (1 - trace_decay) * value[1:]
+    later = gae_lambda * targets[1:] + (1 - gae_lambda) * value[1:]
     next_target = jnp.where(ended[:-1], next_value[:-1], later)
     next_target = jnp.concatenate([next_target, next_value[-1:]])
     return targets, rho * (reward + discount * next_target - value)

@@ -3,8 +3,8 @@
 Drawing a start (sampling a layout) costs far more than a step, and a batched step would pay for it every time. So
 starts are drawn ahead, a pool per chunk of work, and handed out in order as episodes end:
 
-    starts = draw_starts(world, key, 1024)
-    batch, observations = begin(starts, 64)
+    starts = draw_initial_states(world, key, 1024)
+    batch, observations = reset_batch(starts, 64)
     batch, stepped = step_batch(world, starts, batch, actions, key)
 
 Every start comes from the task's own distribution. None is used twice until the pool is exhausted; then it is
@@ -20,12 +20,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, Shaped
 
 from wakesleep.errors import UserError
-from wakesleep.worlds.world import Stepped, World
+from wakesleep.worlds.world import AutoResetStep, World
 
 W = TypeVar("W", bound=World)
 
 
-class Starts(NamedTuple):
+class InitialStates(NamedTuple):
     """A pool of first states with their observations, leading axis: the pool."""
 
     state: Any
@@ -45,13 +45,13 @@ class Batch(NamedTuple):
 
 
 @eqx.filter_jit
-def draw_starts(world: World, key: Key[Array, ""], count: int) -> Starts:
+def draw_initial_states(world: World, key: Key[Array, ""], count: int) -> InitialStates:
     """Draw a pool of starts from the world's own distribution. Compiled as a whole: piece by piece takes far longer."""
     state, timestep = jax.vmap(world.reset)(jax.random.split(key, count))
-    return Starts(state, timestep.observation)
+    return InitialStates(state, timestep.observation)
 
 
-def begin(starts: Starts, num_envs: int) -> tuple[Batch, Any]:
+def reset_batch(starts: InitialStates, num_envs: int) -> tuple[Batch, Any]:
     """Begin an episode in each of `num_envs` environments. Returns the batch and the first observations."""
     if num_envs > starts.size:
         raise UserError(f"{num_envs} environments need a pool of at least as many starts, not {starts.size}")
@@ -59,14 +59,14 @@ def begin(starts: Starts, num_envs: int) -> tuple[Batch, Any]:
     return Batch(first.state, jnp.int32(num_envs)), first.observation
 
 
-def renew(batch: Batch) -> Batch:
+def use_new_pool(batch: Batch) -> Batch:
     """Go on with a fresh pool: episodes under way continue, the next to begin takes the pool's first start."""
     return batch._replace(used=jnp.int32(0))
 
 
 def step_batch(
-    world: World, starts: Starts, batch: Batch, actions: Shaped[Array, "envs *parts"], key: Key[Array, ""]
-) -> tuple[Batch, Stepped]:
+    world: World, starts: InitialStates, batch: Batch, actions: Shaped[Array, "envs *parts"], key: Key[Array, ""]
+) -> tuple[Batch, AutoResetStep]:
     """Step every environment; where an episode ends, go on from the next start of the pool."""
     world.action_spec.check(actions)
     num_envs = actions.shape[0]
@@ -81,29 +81,29 @@ def step_batch(
     next_state = jax.tree.map(restart, starts.state, state)
     observation = jax.tree.map(restart, starts.observation, timestep.observation)
     used = (batch.used + jnp.sum(ended, dtype=jnp.int32)) % starts.size
-    stepped = Stepped(
+    stepped = AutoResetStep(
         observation,
         timestep.reward,
         timestep.terminated,
         timestep.truncated,
-        successor=timestep.observation,
+        next_observation=timestep.observation,
         valid=jnp.ones(num_envs, bool),
     )
     return Batch(next_state, used), stepped
 
 
-def random_rollout(world: World, key: Key[Array, ""], num_envs: int, num_steps: int, pool: int = 256) -> Stepped:
+def random_rollout(world: World, key: Key[Array, ""], num_envs: int, num_steps: int, pool: int = 256) -> AutoResetStep:
     """Random actions in a batch of environments, time first: what chance achieves, and how fast a world is."""
     start_key, action_key, step_key = jax.random.split(key, 3)
-    starts = draw_starts(world, start_key, max(pool, num_envs))
+    starts = draw_initial_states(world, start_key, max(pool, num_envs))
     spec = world.action_spec
     limits = jnp.reshape(jnp.asarray(spec.sizes, jnp.uint32), spec.shape)
     actions = (jax.random.bits(action_key, (num_steps, num_envs, *spec.shape)) % limits).astype(jnp.int32)
 
-    def step(batch: Batch, at: tuple[Array, Array]) -> tuple[Batch, Stepped]:
+    def step(batch: Batch, at: tuple[Array, Array]) -> tuple[Batch, AutoResetStep]:
         return step_batch(world, starts, batch, *at)
 
-    return jax.lax.scan(step, begin(starts, num_envs)[0], (actions, jax.random.split(step_key, num_steps)))[1]
+    return jax.lax.scan(step, reset_batch(starts, num_envs)[0], (actions, jax.random.split(step_key, num_steps)))[1]
 
 
 def stack(*worlds: W) -> W:

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from wakesleep.errors import UserError
-from wakesleep.worlds.world import Masked, World, compiled_reset, compiled_step
+from wakesleep.worlds.world import MaskedObservation, World, compiled_reset, compiled_step
 
 Player = Callable[[Any, Any, jax.Array], Any]
 """Chooses an action, given the state (only scripts look at it), the observation and a random key."""
@@ -42,9 +42,9 @@ def random_player(world: World) -> Player:
     def play(_: Any, observation: Any, key: jax.Array) -> jax.Array:
         key, first_key = jax.random.split(key)
         action = jax.random.randint(key, spec.shape, 0, np.reshape(spec.sizes, spec.shape))
-        if not isinstance(observation, Masked):
+        if not isinstance(observation, MaskedObservation):
             return action
-        first = jax.random.categorical(first_key, jnp.where(observation.available, 0.0, -jnp.inf))
+        first = jax.random.categorical(first_key, jnp.where(observation.action_mask, 0.0, -jnp.inf))
         return first.astype(action.dtype) if spec.is_single else action.at[0].set(first)
 
     return play

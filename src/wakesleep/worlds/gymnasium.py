@@ -4,7 +4,7 @@
     env = WorldEnv(wakesleep.make("DoorKey_S5"))            # or gymnasium.make("wakesleep-jax/DoorKey_S5")
 
 Gymnasium 1.x resets a vector environment in one of three ways, and two of them lose or invent transitions for code
-that does not know. `GymnasiumWorld` understands all three: `Stepped.successor` is always what an action really led to.
+that does not know. `GymnasiumWorld` understands all three: `next_observation` is always what an action really led to.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,15 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 from wakesleep.errors import UserError
-from wakesleep.worlds.world import ActionSpec, Masked, ObservationSpec, Stepped, World, compiled_reset, compiled_step
+from wakesleep.worlds.world import (
+    ActionSpec,
+    AutoResetStep,
+    MaskedObservation,
+    ObservationSpec,
+    World,
+    compiled_reset,
+    compiled_step,
+)
 
 JAX_NAMESPACE = "wakesleep-jax"
 
@@ -98,7 +106,7 @@ class GymnasiumWorld:
         observations, _ = self._envs.reset(seed=int(seed))
         return self._observations(observations)
 
-    def step(self, actions: np.ndarray) -> Stepped:
+    def step(self, actions: np.ndarray) -> AutoResetStep:
         """Take one action in every environment; those whose episode ended are reset."""
         actions = np.asarray(actions)
         if actions.shape[:1] != (self.num_envs,):
@@ -106,17 +114,19 @@ class GymnasiumWorld:
         self._action_spec.check(actions)
         observed, rewards, terminated, truncated, info = self._envs.step(self._native_actions(actions))
         observations, ended = self._observations(observed), np.asarray(terminated | truncated)
-        successors, valid = observations, ~self._resetting
+        next_observations, valid = observations, ~self._resetting
         if self._mode is AutoresetMode.NEXT_STEP:
             self._resetting = ended
         elif ended.any() and self._mode is AutoresetMode.SAME_STEP:
-            successors = observations.copy()
+            next_observations = observations.copy()
             finals = [np.asarray(info["final_obs"][row]) for row in np.flatnonzero(ended)]
-            successors[ended] = self._observations(np.stack(finals))
+            next_observations[ended] = self._observations(np.stack(finals))
         elif ended.any():  # autoreset is off: the observations are the true ones, and we reset
             fresh, _ = self._envs.reset(options={"reset_mask": ended})
             observations = self._observations(fresh)
-        return Stepped(observations, np.asarray(rewards, np.float32), terminated, truncated, successors, valid)
+        return AutoResetStep(
+            observations, np.asarray(rewards, np.float32), terminated, truncated, next_observations, valid
+        )
 
     def close(self) -> None:
         """Close the environments and their processes."""
@@ -209,9 +219,9 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         return jax.random.key(self.np_random.integers(2**32, dtype=np.uint32))
 
     def _to_numpy(self, observation: Any) -> Any:
-        if isinstance(observation, Masked):
-            available = np.asarray(observation.available, np.int8)
-            return {"view": np.asarray(observation.view), "available": available}
+        if isinstance(observation, MaskedObservation):
+            action_mask = np.asarray(observation.action_mask, np.int8)
+            return {"view": np.asarray(observation.view), "action_mask": action_mask}
         return np.asarray(observation)
 
 
@@ -219,7 +229,7 @@ def _observation_space(world: World) -> gymnasium.Space[Any]:
     spec = world.observation_spec
     view = Box(spec.low.astype(spec.dtype), spec.high.astype(spec.dtype), spec.shape, spec.dtype.type)
     if world.action_spec.masked:
-        return Dict({"view": view, "available": MultiBinary(world.action_spec.sizes[0])})
+        return Dict({"view": view, "action_mask": MultiBinary(world.action_spec.sizes[0])})
     return view
 
 

@@ -15,14 +15,14 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from wakesleep.errors import EnvironmentFailed, UserError, brief
-from wakesleep.worlds.world import ActionSpec, HostWorld, ObservationSpec, Stepped, World
+from wakesleep.worlds.world import ActionSpec, AutoResetStep, HostWorld, ObservationSpec, World
 
 SEEDS = 2**30
 """Environments are seeded with numbers below this, and what follows on one: all fit into 32 bits with a sign."""
 
 
 @dataclass(frozen=True, eq=False)
-class HostRecipe:
+class HostWorldFactory:
     """How to make the environments of a task, which are outside JAX."""
 
     make: Callable[[int], HostWorld]
@@ -35,14 +35,14 @@ class HostRecipe:
     """Whether there are always `num_envs`: somebody's vector environment."""
 
     @classmethod
-    def of(cls, world: HostWorld, make: Callable[[], HostWorld]) -> "HostRecipe":
+    def of(cls, world: HostWorld, make: Callable[[], HostWorld]) -> "HostWorldFactory":
         """Of a function that makes a host world, and one that it made, which is closed."""
         close(world)
         sized = getattr(world, "with_envs", None)
         specs = world.observation_spec, world.action_spec
         return cls(sized or (lambda _: make()), *specs, world.num_envs, fixed=sized is None)
 
-    def with_envs(self, num_envs: int) -> "HostRecipe":
+    def with_envs(self, num_envs: int) -> "HostWorldFactory":
         """The same for an agent that acts in so many environments."""
         if self.fixed and num_envs != self.num_envs:
             raise UserError(
@@ -58,18 +58,18 @@ class HostRecipe:
             return self.make(num_envs)
 
 
-AnyWorld = World | HostWorld | HostRecipe
+AnyWorld = World | HostWorld | HostWorldFactory
 """What can be lived and evaluated in."""
 
 
-class Seeds(NamedTuple):
+class EpisodeSeeds(NamedTuple):
     """The starts of episodes outside JAX: the k-th, from 0, begins by `reset(seed=first + k)`."""
 
     first: int
     size: int
 
     @classmethod
-    def of(cls, seed: int, size: int) -> "Seeds":
+    def of(cls, seed: int, size: int) -> "EpisodeSeeds":
         """From a seed of any size."""
         return cls(seed % SEEDS, size)
 
@@ -92,13 +92,13 @@ class Running:
             self.observation = self.world.reset(seed)
         self._check(self.observation, "observation")
 
-    def step(self, actions: np.ndarray) -> Stepped:
+    def step(self, actions: np.ndarray) -> AutoResetStep:
         """Take one action in every environment."""
         self.steps += 1
         with _in_one_sentence(f"an environment failed at step {self.steps}"):
             stepped = self.world.step(actions)
         self._check(stepped.reward, "reward")
-        for seen in (stepped.successor, stepped.observation):
+        for seen in (stepped.next_observation, stepped.observation):
             self._check(seen, "observation")
         self.observation = stepped.observation
         return stepped
@@ -118,9 +118,9 @@ class Running:
                 )
 
 
-def begin(world: HostWorld | HostRecipe, num_envs: int, seed: int) -> Running:
+def begin(world: HostWorld | HostWorldFactory, num_envs: int, seed: int) -> Running:
     """Fresh episodes in so many environments."""
-    made = world.open(num_envs) if isinstance(world, HostRecipe) else world
+    made = world.open(num_envs) if isinstance(world, HostWorldFactory) else world
     try:
         if made.num_envs != num_envs:
             raise UserError(f"the learner acts in {num_envs} environments, the world has {made.num_envs}")
@@ -132,9 +132,9 @@ def begin(world: HostWorld | HostRecipe, num_envs: int, seed: int) -> Running:
 
 
 @contextmanager
-def opened(world: HostWorld | HostRecipe, at_most: int) -> Iterator[HostWorld]:
+def opened(world: HostWorld | HostWorldFactory, at_most: int) -> Iterator[HostWorld]:
     """Environments for an evaluation, no more than needed: made and closed again; those of a host world itself."""
-    if not isinstance(world, HostRecipe):
+    if not isinstance(world, HostWorldFactory):
         yield world
         return
     made = world.open(world.num_envs if world.fixed else min(world.num_envs, at_most))

@@ -37,15 +37,15 @@ class TimeStep(NamedTuple):
     """A step limit cut the episode: the future exists but is not played."""
 
 
-class Masked(NamedTuple):
+class MaskedObservation(NamedTuple):
     """An observation of a world whose action choices are not always open (`ActionSpec.masked`)."""
 
     view: Any
-    available: Bool[AnyArray, "*batch choices"]
+    action_mask: Bool[AnyArray, "*batch choices"]
     """Which choices of the action's first part may be taken now."""
 
 
-class Stepped(NamedTuple):
+class AutoResetStep(NamedTuple):
     """One step of a batch with auto-reset: what `TimeStep` says, and the true successor where an episode ended."""
 
     observation: Any
@@ -53,7 +53,7 @@ class Stepped(NamedTuple):
     reward: Float[AnyArray, "*batch"]
     terminated: Bool[AnyArray, "*batch"]
     truncated: Bool[AnyArray, "*batch"]
-    successor: Any
+    next_observation: Any
     """What the action really led to; differs from `observation` only where an episode ended. Bootstrap from this."""
     valid: Bool[AnyArray, "*batch"]
     """False where a host environment ignored the action because it was resetting itself: no transition took place."""
@@ -61,7 +61,7 @@ class Stepped(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ObservationSpec:
-    """Shape, type and range of an observation (of its `view` where the observation is `Masked`)."""
+    """Shape, type and range of an observation (of its `view` where the observation is `MaskedObservation`)."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -97,7 +97,7 @@ class ActionSpec:
     """An action: one choice (an integer), or several choices made together (*factored*: a vector of integers).
 
     In a factored action the first part may be a *function* whose other parts are its arguments; `uses` then says
-    which arguments each function reads. `masked` worlds give `Masked` observations with the open choices of the
+    which arguments each function reads. `masked` worlds give `MaskedObservation`s with the open choices of the
     first part.
     """
 
@@ -223,7 +223,7 @@ class HostWorld(Protocol):
         """Begin an episode in every environment; environment i is seeded with seed + i. Returns the observations."""
         ...
 
-    def step(self, actions: np.ndarray) -> Stepped:
+    def step(self, actions: np.ndarray) -> AutoResetStep:
         """Take one action in every environment."""
         ...
 

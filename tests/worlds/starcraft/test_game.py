@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from tests.worlds.starcraft.archives import stock_maps
 from wakesleep import HostWorld, UserError
 from wakesleep.logs import EpisodeCounter
-from wakesleep.nets.policy import Perceptrons
+from wakesleep.nets.policy import MLPConfig
 from wakesleep.wake.host import HostTrainer
 from wakesleep.wake.vtrace import VTrace, VTraceConfig
 from wakesleep.worlds import registry
@@ -78,7 +78,7 @@ def test_observations_are_three_layers_and_a_mask():
     np.testing.assert_array_equal(seen.view[..., 0], np.minimum(layers[6], 1961))
     np.testing.assert_array_equal(seen.view[..., 1], np.minimum(layers[7], 1))
     np.testing.assert_array_equal(seen.view[..., 2], np.minimum(layers[14], 15))
-    open_now = [FUNCTIONS[place].name for place in np.flatnonzero(seen.available)]
+    open_now = [FUNCTIONS[place].name for place in np.flatnonzero(seen.action_mask)]
     assert open_now == ["no_op", "select_point", "Attack_screen", "Stop_quick"]
     layers[6, 5, :6] = interface.TYPE_IDS
     small = observation_of(observed(layers), interface.observation_spec(compact=True), compact=True)
@@ -152,7 +152,7 @@ def test_episodes_end_as_in_the_game(length, discount, terminated):
         stepped = world.step(NOTHING[None])
         assert stepped.reward == number
         assert stepped.valid.all()
-        assert (stepped.successor.view[..., 2] == min(number, 15)).all()
+        assert (stepped.next_observation.view[..., 2] == min(number, 15)).all()
         last = number == length
         assert stepped.terminated == (last and terminated)
         assert stepped.truncated == (last and not terminated)
@@ -165,7 +165,7 @@ def test_what_is_not_available_does_nothing():
     """The mock offers Smart, but not Attack."""
     envs = []
     world = GameWorld("DefeatRoaches_one", make_env=lambda **kwargs: envs.append(Scripted(**kwargs)) or envs[-1])
-    available = world.reset(0).available[0]
+    available = world.reset(0).action_mask[0]
     assert available[interface.SMART]
     assert not available[interface.ATTACK]
     world.step(ATTACK[None])
@@ -213,7 +213,7 @@ def test_pysc2s_own_environment_plays(monkeypatch, folder):
         assert game.options.feature_layer.resolution.x == 32
         assert game.options.feature_layer.width == 24
         assert np.argwhere(seen.view[number, ..., 0] == MARINE).tolist() == [[5 + number, 0]]
-        open_now = [FUNCTIONS[place].name for place in np.flatnonzero(seen.available[number])]
+        open_now = [FUNCTIONS[place].name for place in np.flatnonzero(seen.action_mask[number])]
         assert open_now == ["no_op", "move_camera", "select_point", "select_rect", "Attack_screen", "Smart_screen"]
     order = np.stack([ATTACK, NOTHING])
     rows = [world.step(order) for _ in range(241)]
@@ -253,7 +253,7 @@ def test_a_crash_is_noticed_and_the_episode_begun_anew(monkeypatch, folder):
     assert stepped.truncated.all()
     assert not stepped.terminated.any()
     assert stepped.reward.tolist() == [0, 0]
-    np.testing.assert_array_equal(stepped.successor.view, before.view)  # nothing is known of where it led
+    np.testing.assert_array_equal(stepped.next_observation.view, before.view)  # nothing is known of where it led
     assert len(plan.games) == 4
     assert [game.running for game in plan.games] == [False, False, True, True]
     later = world.step(np.stack([NOTHING] * 2))
@@ -299,7 +299,7 @@ def test_a_learner_learns_through_a_crash(monkeypatch, folder):
     plan = Plan(failures={("step", 9): TimeoutError("hung")}, length=48)
     plan.install(monkeypatch, folder)
     world = GameWorld("DefeatRoaches_one", 2, screen=16, compact=True)
-    config = VTraceConfig(num_envs=2, num_steps=8, network=Perceptrons((8,)))
+    config = VTraceConfig(num_envs=2, num_steps=8, network=MLPConfig((8,)))
     trainer = HostTrainer(VTrace(world.observation_spec, world.action_spec, config), world, seed=0)
     progress = trainer.train(iterations=2)
     world.close()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from wakesleep import UserError
-from wakesleep.nets.fully_conv import FullyConv
+from wakesleep.nets.fully_conv import FullyConvConfig
 from wakesleep.worlds.starcraft import interface
 from wakesleep.worlds.starcraft.units import Kind
 
@@ -79,7 +79,7 @@ def test_actions_by_name():
 @pytest.mark.parametrize(("screen", "compact", "rows"), [(64, False, 1962), (32, True, 6)])
 def test_the_papers_network_fits(screen, compact, rows):
     spec = interface.observation_spec(screen, compact=compact)
-    network = FullyConv(interface.CATEGORICAL, interface.PLACES)
+    network = FullyConvConfig(interface.CATEGORICAL, interface.PLACES)
 
     def shapes():  # nothing is computed
         networks = network.make(spec, interface.ACTION_SPEC, jax.random.key(0))

@@ -1,4 +1,4 @@
-"""The variant maps: only the script changes, only where it should, and nothing is half-written."""
+"""The variant maps: only the script overrides, only where it should, and nothing is half-written."""
 
 import difflib
 import os
@@ -28,7 +28,7 @@ def source(request, tmp_path):
     return folder
 
 
-def changes(before, after):
+def overrides(before, after):
     """Lines that went and lines that came."""
     lines = list(difflib.ndiff(before.decode().splitlines(), after.decode().splitlines()))
     gone, come = ([line[2:].strip() for line in lines if line.startswith(sign)] for sign in "-+")
@@ -65,7 +65,7 @@ def scripts_of(source, tmp_path, number, returns=Returns.both):
 
 
 def test_fog_is_one_line(source, tmp_path):
-    gone, come = changes(*scripts_of(source, tmp_path, 0))
+    gone, come = overrides(*scripts_of(source, tmp_path, 0))
     assert gone == ["VisRevealArea(1, RegionFromId(1), 0.0, false);"]
     assert len(come) == 1
     assert come[0].startswith("//")
@@ -74,7 +74,7 @@ def test_fog_is_one_line(source, tmp_path):
 def test_two_groups_of_roaches(source, tmp_path):
     """Marines at the centre, three Roaches at either point, seven more Marines when all are dead."""
     before, after = scripts_of(source, tmp_path, 1)
-    gone, come = changes(before, after)
+    gone, come = overrides(before, after)
     assert sum('"Roach"' in line for line in gone) == 12  # four at the start, after a wave, at a restart
     for group, point in (("first", "Marines"), ("second", "Roaches")):
         line = f'gv_{group} = gf_PlaceGroup(gv_{group}, "Roach", 3, 1, lv_randomPoint{point});'
@@ -89,7 +89,7 @@ def test_two_groups_of_roaches(source, tmp_path):
 @pytest.mark.parametrize("returns", Returns)
 def test_two_groups_of_zerglings_and_banelings(source, tmp_path, returns):
     before, after = scripts_of(source, tmp_path, 2, returns)
-    gone, come = changes(before, after)
+    gone, come = overrides(before, after)
     assert come.count('gv_first = gf_PlaceGroup(gv_first, "Zergling", 9, 0, lv_randomPointMarines);') == 3
     assert come.count('gv_second = gf_PlaceGroup(gv_second, "Baneling", 6, 0, lv_randomPointRoaches);') == 3
     assert sum(line.endswith("_ae = 6;") for line in come) == 1  # six more Marines

@@ -1,4 +1,4 @@
-"""Archives: what is read is what was stored, exchanging one file changes no other, and damage is noticed."""
+"""Archives: what is read is what was stored, exchanging one file overrides no other, and damage is noticed."""
 
 import os
 from pathlib import Path

@@ -119,7 +119,7 @@ def test_unavailable_functions_change_nothing(task, seed, play, action, moment):
     states, _ = played(task, seed, play)
     world, state = task.world(SCREEN), at(states, min(moment, len(states.steps) - 1))
     state = state._replace(units=state.units._replace(selected=state.units.selected & (seed % 2 == 0)))
-    open_to = np.asarray(observe(world, state).available)
+    open_to = np.asarray(observe(world, state).action_mask)
     expected, _ = step(world, state, NO_OP, jax.random.key(1))
     for function in np.flatnonzero(~open_to).tolist():
         after, _ = step(world, state, jnp.asarray([function, *action[1:]]), jax.random.key(1))
@@ -161,7 +161,7 @@ def test_the_observation_shows_the_state_and_nothing_hidden(task, seed, play, mo
     seen = observe(world, state)
     if moment:
         np.testing.assert_array_equal(seen.view, timesteps.observation.view[moment - 1])
-        np.testing.assert_array_equal(seen.available, timesteps.observation.available[moment - 1])
+        np.testing.assert_array_equal(seen.action_mask, timesteps.observation.action_mask[moment - 1])
     draw, units = np.random.default_rng(other), state.units
     slots = len(units.x)
     names = ("cooldown", "windup", "strike_in", "goal_x", "goal_y", "from_x", "from_y", "slack")
@@ -172,7 +172,7 @@ def test_the_observation_shows_the_state_and_nothing_hidden(task, seed, play, mo
     tally = jax.tree.map(lambda leaf: leaf + 3, state.tally)
     again = observe(world, state._replace(units=changed._replace(life=life), tally=tally, steps=state.steps + 1))
     np.testing.assert_array_equal(again.view, seen.view)
-    np.testing.assert_array_equal(again.available, seen.available)
+    np.testing.assert_array_equal(again.action_mask, seen.action_mask)
 
 
 @jax.jit

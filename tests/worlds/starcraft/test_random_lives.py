@@ -150,7 +150,7 @@ def test_the_observation_is_a_function_of_the_state(lives):
     for moment in (0, 17, 120):
         again = seen(stack(*WORLDS.values()), jax.tree.map(lambda leaf, at=moment: leaf[at + 1], states))
         np.testing.assert_array_equal(again.view, timesteps.observation.view[moment])
-        np.testing.assert_array_equal(again.available, timesteps.observation.available[moment])
+        np.testing.assert_array_equal(again.action_mask, timesteps.observation.action_mask[moment])
 
 
 def test_the_observation_fits_its_spec(lives):

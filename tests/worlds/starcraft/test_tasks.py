@@ -30,7 +30,7 @@ def step(world, state, action, key):
 
 @jax.jit
 def resets(worlds, keys):
-    """Starts of all tasks at once, leaves [task, start, ...]."""
+    """InitialStates of all tasks at once, leaves [task, start, ...]."""
     return jax.vmap(lambda world: jax.vmap(world.reset)(keys))(worlds)[0]
 
 
@@ -172,7 +172,7 @@ def test_unavailable_functions_change_nothing(starts):
     world = WORLDS["CollectMineralShards_nofog"]
     state = first(starts, "CollectMineralShards_nofog")  # nothing is selected
     expected, _ = step(world, state, NO_OP, jax.random.key(0))
-    available = np.asarray(world.observe(state).available)
+    available = np.asarray(world.observe(state).action_mask)
     assert (~available).sum() == 9
     for function in np.flatnonzero(~available).tolist():
         action = interface.action(function, screen=130, screen2=255, select_add=1, select_point_act=2)

@@ -38,7 +38,7 @@ function runningSection(data, view) {
     return el("div", { class: "card" }, el("h3", {}, `${life.name} · ${life.agent} · ${life.scenario}`),
       part === undefined ? el("p", {}, life.readable ? "It does not say how far it is." : "It has only begun.") : [
         el("progress", { max: 1, value: part, "aria-label": `Progress of ${life.name}` }),
-        el("p", { class: "quiet" }, `${Math.round(part * 100)} %, ${words}. Lived for ${duration(seconds)}, about ${duration(left)} left.`)],
+        el("p", { class: "quiet" }, `${Math.round(part * 100)} %, ${words}. LifetimeCurves for ${duration(seconds)}, about ${duration(left)} left.`)],
       silent > SILENT_SECONDS && el("p", {}, `No sign of life for ${duration(silent)}: if it was interrupted, `, el("code", {}, "wakesleep resume"), " goes on with it."));
   }))];
 }
@@ -56,9 +56,9 @@ function configurationSection(data, view) {
   const shown = data.configs.map((config, i) => ({ config, lives: data.lives.filter((life) => life.config === i && view.showsLife(life)) })).filter(({ lives }) => lives.length);
   if (!shown.length) return [el("p", {}, "None of these logs tells its settings.")];
   return [el("div", { class: "cards" }, shown.map(({ config, lives }) => {
-    const changes = Object.entries(config.changes ?? {}).map(([name, value]) => `${name} = ${JSON.stringify(value)}`).join(", ");
+    const overrides = Object.entries(config.overrides ?? {}).map(([name, value]) => `${name} = ${JSON.stringify(value)}`).join(", ");
     return el("div", { class: "card" }, el("h3", {}, `${config.agent ?? "agent"}, preset ${config.preset ?? "–"} · ${plural(lives.length, "lifetime")}`),
-      changes ? el("p", {}, `Changed: ${changes}`) : null,
+      overrides ? el("p", {}, `Overrides: ${overrides}`) : null,
       el("p", { class: "quiet" }, Object.entries(config.versions ?? {}).map(([name, version]) => `${name} ${version}`).join(", ")),
       more(`config-${lives[0].name}`, "All settings", () => el("pre", { tabindex: 0 }, JSON.stringify(config.settings, null, 2))));
   }))];

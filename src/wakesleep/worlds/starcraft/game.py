@@ -27,7 +27,7 @@ from wakesleep.worlds.starcraft.maps import find_map
 from wakesleep.worlds.starcraft.tasks import EPISODE_STEPS
 from wakesleep.worlds.starcraft.translate import call_of, observation_of
 from wakesleep.worlds.starcraft.units import LOOPS_PER_STEP
-from wakesleep.worlds.world import ActionSpec, Masked, ObservationSpec, Stepped
+from wakesleep.worlds.world import ActionSpec, AutoResetStep, MaskedObservation, ObservationSpec
 
 MAPS = {
     "CollectMineralShards_nofog": "CollectMineralShards",
@@ -65,13 +65,13 @@ class Env(Protocol):
 
 
 class Row(NamedTuple):
-    """One environment's part of `Stepped`."""
+    """One environment's part of `AutoResetStep`."""
 
-    observation: Masked
+    observation: MaskedObservation
     reward: float
     terminated: bool
     truncated: bool
-    successor: Masked
+    next_observation: MaskedObservation
     valid: bool
 
 
@@ -116,12 +116,12 @@ class GameWorld:
         make = make_env or pysc2.sc2_env.SC2Env
         self._games = [_Game(lambda seed: make(random_seed=seed, **arguments)) for _ in range(num_envs)]
         self._pool = ThreadPoolExecutor(num_envs, "starcraft")
-        self._shown: list[Masked] = []
+        self._shown: list[MaskedObservation] = []
         self._finalizer = weakref.finalize(self, _close_all, self._games, self._pool)
 
     @property
     def observation_spec(self) -> ObservationSpec:
-        """The feature layers; observations are `Masked`."""
+        """The feature layers; observations are `MaskedObservation`."""
         return self._observation_spec
 
     @property
@@ -134,7 +134,7 @@ class GameWorld:
         """How many times a game crashed and was started again."""
         return sum(game.crashes for game in self._games)
 
-    def reset(self, seed: int) -> Masked:
+    def reset(self, seed: int) -> MaskedObservation:
         """Begin an episode in every game; game i is seeded with seed + i, its further episodes with what follows."""
         if not self._finalizer.alive:
             raise UserError("this world was closed and its games are gone: make another one")
@@ -143,7 +143,7 @@ class GameWorld:
         self._shown = list(self._pool.map(lambda game: self._observe(game.begin()), self._games))
         return _stacked(self._shown)
 
-    def step(self, actions: np.ndarray) -> Stepped:
+    def step(self, actions: np.ndarray) -> AutoResetStep:
         """Take one action in every game; those whose episode ended begin another."""
         if not self._shown:
             raise UserError("call reset() before step()")
@@ -154,12 +154,12 @@ class GameWorld:
         shown, self._shown = self._shown, []  # if a game is lost for good, only a reset goes on
         rows = list(self._pool.map(self._advance, self._games, shown, actions))
         self._shown = [row.observation for row in rows]
-        return Stepped(
+        return AutoResetStep(
             observation=_stacked(self._shown),
             reward=np.array([row.reward for row in rows], np.float32),
             terminated=np.array([row.terminated for row in rows]),
             truncated=np.array([row.truncated for row in rows]),
-            successor=_stacked([row.successor for row in rows]),
+            next_observation=_stacked([row.next_observation for row in rows]),
             valid=np.array([row.valid for row in rows]),
         )
 
@@ -168,20 +168,20 @@ class GameWorld:
         self._shown = []
         self._finalizer()
 
-    def _advance(self, game: "_Game", shown: Masked, action: np.ndarray) -> Row:
+    def _advance(self, game: "_Game", shown: MaskedObservation, action: np.ndarray) -> Row:
         """One action in one game."""
-        if not shown.available[action[0]]:  # as on the simulator: nothing happens
+        if not shown.action_mask[action[0]]:  # as on the simulator: nothing happens
             action = np.zeros_like(action)
         timestep = game.step(self._call(*call_of(action, self._screen)))
         if timestep is None:
             return Row(self._observe(game.begin()), 0.0, False, True, shown, False)
-        successor = self._observe(timestep)
+        next_observation = self._observe(timestep)
         if not timestep.last():
-            return Row(successor, float(timestep.reward), False, False, successor, True)
+            return Row(next_observation, float(timestep.reward), False, False, next_observation, True)
         timeout = bool(timestep.discount) or int(timestep.observation["game_loop"][0]) >= _TIME_IS_UP
-        return Row(self._observe(game.begin()), float(timestep.reward), not timeout, timeout, successor, True)
+        return Row(self._observe(game.begin()), float(timestep.reward), not timeout, timeout, next_observation, True)
 
-    def _observe(self, timestep: Any) -> Masked:
+    def _observe(self, timestep: Any) -> MaskedObservation:
         return observation_of(timestep.observation, self._observation_spec, compact=self._compact)
 
 
@@ -277,5 +277,5 @@ def map_file(folder: Path, name: str) -> Path:
         raise UserError(f"there is no {name}.SC2Map in {folder}: make it with `{command}`") from None
 
 
-def _stacked(observations: list[Masked]) -> Masked:
-    return Masked(*(np.stack(parts) for parts in zip(*observations, strict=True)))
+def _stacked(observations: list[MaskedObservation]) -> MaskedObservation:
+    return MaskedObservation(*(np.stack(parts) for parts in zip(*observations, strict=True)))

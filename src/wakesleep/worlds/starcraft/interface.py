@@ -1,6 +1,6 @@
 """What an agent sees and does in StarCraft II: the same on the simulator and on the real game through PySC2.
 
-An observation is `Masked`: a screen of three feature layers (the paper's appendix: unit type, selection status, unit
+An observation is masked: a screen of three feature layers (the paper's appendix: unit type, selection status, unit
 density), indexed [row, column, layer], and which of the functions are available. An action is a function and its
 arguments, a vector of six choices; places are cells of a 16 x 16 grid, counted row by row from the top left. The
 functions, their order and that of the arguments are those of the authors' data release (sri-l2m/l2m_data).
@@ -41,7 +41,7 @@ LAYERS = (
 
 UNIT_TYPE, SELECTED, UNIT_DENSITY = range(3)
 CATEGORICAL = tuple(place for place, layer in enumerate(LAYERS) if layer.categorical)
-"""The layers that networks embed (`FullyConv.categorical`)."""
+"""The layers that networks embed (`FullyConvConfig.categorical`)."""
 
 NOTHING, MARINE, ROACH, ZERGLING, BANELING, SHARD = TYPE_IDS = (0, 48, 110, 105, 9, 1680)
 """PySC2's numbers of all that can be on the screen here; a type's place in this list is its compact number."""
@@ -98,7 +98,7 @@ PARTS = (
 )
 """The parts of an action. `select_add`: 0 replaces the selection, 1 adds to it."""
 PLACES = ("screen", "minimap", "screen2")
-"""The parts that are places (`FullyConv.places`)."""
+"""The parts that are places (`FullyConvConfig.places`)."""
 
 SELECT, TOGGLE, SELECT_ALL_TYPE, ADD_ALL_TYPE = range(4)
 """The choices of `select_point_act`."""

@@ -23,7 +23,7 @@ from wakesleep.worlds.starcraft.orders import own_slots
 from wakesleep.worlds.starcraft.screen import CAMERA_LEFT, CAMERA_TOP, CAMERA_WIDTH, Blocks, blocks_of
 from wakesleep.worlds.starcraft.units import NOBODY, Kind, Order, Units
 from wakesleep.worlds.starcraft.waves import State
-from wakesleep.worlds.world import Masked, World
+from wakesleep.worlds.world import MaskedObservation, World
 
 Point = tuple[Float[Array, ""], Float[Array, ""]]
 Action = Int[Array, "6"]
@@ -38,7 +38,7 @@ def players(world: World, screen: int) -> dict[str, Player]:
     return {"random": random_player(world)} | {name: partial(script, screen) for name, script in scripts.items()}
 
 
-def attack_move(screen: int, state: State, _: Masked, key: Key[Array, ""]) -> Action:
+def attack_move(screen: int, state: State, _: MaskedObservation, key: Key[Array, ""]) -> Action:
     """Attack towards the nearest enemy whenever a Marine has nothing to do."""
     del key
     units = state.units
@@ -53,7 +53,7 @@ def attack_move(screen: int, state: State, _: Masked, key: Key[Array, ""]) -> Ac
     return _choose([(~jnp.all(units.selected | ~mine), _select_all()), (waits, order)])
 
 
-def focus_fire(screen: int, state: State, _: Masked, key: Key[Array, ""]) -> Action:
+def focus_fire(screen: int, state: State, _: MaskedObservation, key: Key[Array, ""]) -> Action:
     """Attack the weakest enemy that can be clicked, the nearest of equals."""
     del key
     units = state.units
@@ -72,7 +72,7 @@ def focus_fire(screen: int, state: State, _: Masked, key: Key[Array, ""]) -> Act
     return _choose([(~every, _select_all()), (jnp.any(theirs), action(interface.ATTACK, screen=place))])
 
 
-def alternate(screen: int, state: State, _: Masked, key: Key[Array, ""]) -> Action:
+def alternate(screen: int, state: State, _: MaskedObservation, key: Key[Array, ""]) -> Action:
     """Two steps for each Marine in turn: select it, send it to the nearest shard that the other is not nearest to."""
     del key
     units, shards = state.units, state.shards
@@ -89,7 +89,7 @@ def alternate(screen: int, state: State, _: Masked, key: Key[Array, ""]) -> Acti
     return _choose([(state.steps % 2 == 0, _select_one(lone, screen)), (jnp.any(present), go)])
 
 
-def bait(screen: int, state: State, observation: Masked, key: Key[Array, ""]) -> Action:
+def bait(screen: int, state: State, observation: MaskedObservation, key: Key[Array, ""]) -> Action:
     """Send a Marine or two towards the Banelings until the enemies stir, call them back half way, then all attack."""
     units = state.units
     mine, theirs = _sides(units)

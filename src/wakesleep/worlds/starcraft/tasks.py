@@ -28,7 +28,7 @@ from wakesleep.worlds.starcraft.players import players
 from wakesleep.worlds.starcraft.screen import render
 from wakesleep.worlds.starcraft.units import SHARDS, Kind
 from wakesleep.worlds.starcraft.waves import Rules, State
-from wakesleep.worlds.world import ActionSpec, Masked, ObservationSpec, TimeStep
+from wakesleep.worlds.world import ActionSpec, MaskedObservation, ObservationSpec, TimeStep
 
 MARINES = 32
 """Slots for Marines, unless a world is made with more or fewer."""
@@ -54,7 +54,7 @@ class StarcraftWorld(eqx.Module):
 
     @property
     def observation_spec(self) -> ObservationSpec:
-        """The feature layers; observations are `Masked`."""
+        """The feature layers; observations are `MaskedObservation`."""
         return interface.observation_spec(self.screen, compact=self.compact)
 
     @property
@@ -74,7 +74,7 @@ class StarcraftWorld(eqx.Module):
         state, reward, terminated, truncated = waves.advance(self.rules, state, chosen, key, self.screen)
         return state, TimeStep(self.observe(state), reward, terminated, truncated)
 
-    def observe(self, state: State) -> Masked:
+    def observe(self, state: State) -> MaskedObservation:
         """What the agent sees of a state: a function of the state alone."""
         units, shards = state.units, state.shards
         own = own_slots(len(units.x))
@@ -89,7 +89,7 @@ class StarcraftWorld(eqx.Module):
             self.screen,
             compact=self.compact,
         )
-        return Masked(layers, available(units))
+        return MaskedObservation(layers, available(units))
 
     @property
     def players(self) -> dict[str, Player]:

@@ -6,20 +6,20 @@ import numpy as np
 
 from wakesleep.worlds.starcraft import interface
 from wakesleep.worlds.starcraft.interface import FUNCTION_IDS, FUNCTIONS, LAYERS, PARTS, PLACES, UNIT_TYPE
-from wakesleep.worlds.world import Masked, ObservationSpec
+from wakesleep.worlds.world import MaskedObservation, ObservationSpec
 
 _AT_ONCE = (interface.NO_OP, interface.MOVE_CAMERA, interface.SELECT_POINT, interface.SELECT_RECT)
 """The functions that PySC2 does not ask whether they are to be queued: those that are no orders."""
 
 
-def observation_of(observed: Any, spec: ObservationSpec, *, compact: bool = False) -> Masked:
+def observation_of(observed: Any, spec: ObservationSpec, *, compact: bool = False) -> MaskedObservation:
     """PySC2's observation as ours: three of its 27 feature layers, and which functions are available."""
     layers = np.asarray(observed["feature_screen"])[[layer.number for layer in LAYERS]]
     highest = np.array([layer.values - 1 for layer in LAYERS])
     view = np.moveaxis(np.clip(layers, 0, highest[:, None, None]), 0, -1)
     if compact:
         view[..., UNIT_TYPE] = interface.compact_types(view[..., UNIT_TYPE])
-    return Masked(view.astype(spec.dtype), np.isin(FUNCTION_IDS, np.asarray(observed["available_actions"])))
+    return MaskedObservation(view.astype(spec.dtype), np.isin(FUNCTION_IDS, np.asarray(observed["available_actions"])))
 
 
 def call_of(action: np.ndarray, screen: int = interface.SCREEN) -> tuple[int, list[list[int]]]:

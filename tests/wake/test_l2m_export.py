@@ -13,8 +13,8 @@ import pytest
 
 import wakesleep
 from wakesleep import UserError
-from wakesleep.wake import release
-from wakesleep.wake.release import export_release, read_release, released
+from wakesleep.wake import l2m_export
+from wakesleep.wake.l2m_export import export_release, read_release, released
 from wakesleep.wake.trajectories import record
 from wakesleep.worlds.starcraft import interface
 from wakesleep.worlds.starcraft.tasks import TASKS
@@ -28,14 +28,14 @@ WORLD = TASKS[TASK].world(16)
 
 def anything(observation):
     """Every action equally likely."""
-    return jnp.zeros((*observation.available.shape[:-1], sum(SIZES)))
+    return jnp.zeros((*observation.action_mask.shape[:-1], sum(SIZES)))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    release._BATCH, before = 2, release._BATCH
+    l2m_export._BATCH, before = 2, l2m_export._BATCH
     made, steps = export_release(TASK, WORLD, anything, jax.random.key(0), 3, tmp_path_factory.mktemp("out"))
-    release._BATCH = before
+    l2m_export._BATCH = before
     assert steps == sum(len(read_release(file).rewards) for file in made.iterdir())
     return made
 

@@ -1,6 +1,6 @@
 """Kill a lifetime with kill -9 at random instants and resume it: does it end with the bytes of an undisturbed one?
 
-    .venv/bin/python benchmarks/kills.py --count 20
+    .venv/bin/python benchmarks/resume_after_kill.py --count 20
 
 The lifetime is a short one of the wake-sleep agent that saves itself every half second; instants are drawn uniformly
 over its running time. Prints what each life was doing when it was killed.

@@ -1,6 +1,6 @@
 """Does hidden replay keep what the baseline forgets? Six pairs of dissimilar tasks, paper's settings and blocks.
 
-    .venv/bin/python benchmarks/pairs.py
+    .venv/bin/python benchmarks/pairwise_forgetting.py
 
 runs every pair with every agent (resumable, kept under runs/pairs-<preset>) and writes results/pairs_<preset>.csv: the
 mean return of each task in each evaluation block; and docs/images/pairs-<preset>.png, the same as curves.

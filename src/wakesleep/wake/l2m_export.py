@@ -67,7 +67,7 @@ def released(episode: Trajectory) -> Released:
             column, row = interface.pixel_of(chosen, size)
             chosen = row * size + column
         parts.append(chosen)
-    available = np.asarray(seen.available)[:length]
+    available = np.asarray(seen.action_mask)[:length]
     return Released((screen, available, np.zeros((length, 0, 0, 3), np.uint8)), tuple(parts), episode.reward)
 
 

@@ -1,6 +1,6 @@
 """Does a wake learner solve every task within the paper's learning block? All ten tasks, several seeds, two cores.
 
-    .venv/bin/python benchmarks/blocks.py --preset fast --seeds 5
+    .venv/bin/python benchmarks/block_returns.py --preset fast --seeds 5
 
 trains one expert per task and seed for the block length of the paper (resumable, kept under runs/blocks-<preset>) and
 writes results/blocks_<preset>.csv: the return of the frozen policy over 100 episodes, actions sampled, and the steps
@@ -33,7 +33,7 @@ def steps_to(expert: Expert, level: float, window: int = 100) -> int | None:
     return int(curve.steps[window - 1 + reached[0]]) if len(reached) else None
 
 
-def row_of(expert: Expert) -> tuple:
+def make_transition(expert: Expert) -> tuple:
     """One line of the results."""
     best = OPTIMAL_RETURNS[expert.task]
     steps = steps_to(expert, 0.9 * best)
@@ -75,7 +75,7 @@ def main(
     ]
     if todo:
         run_jobs(todo, jobs or default_workers(), f"blocks, {preset}")
-    rows = [row_of(load_expert(places[task, seed])) for task in tasks for seed in range(seeds)]
+    rows = [make_transition(load_expert(places[task, seed])) for task in tasks for seed in range(seeds)]
     with (HERE / "results" / f"blocks_{preset}.csv").open("w", newline="") as opened:
         csv.writer(opened).writerows([COLUMNS, *rows])
     table = Table("task", "steps", "of optimal, each seed", "under 95%", title=f"Preset {preset}, the paper's blocks")

@@ -1,6 +1,6 @@
 """Time to 90% of the optimal return: our preset `fast` beside stable-baselines3 with the paper's settings, one table.
 
-    .venv/bin/python benchmarks/time_to.py --fast-rate 4000 --sb3-rate 400
+    .venv/bin/python benchmarks/time_to_threshold.py --fast-rate 4000 --sb3-rate 400
 
 Steps come from results/blocks_fast.csv (100 training episodes in a row) and results/sb3_curves.csv (the episodes of
 10,000 steps). Seconds are these steps at the steps per second that `make bench` measured for both in one run, on one
