@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from wakesleep.wake.experts import Expert, expert_folder, load_expert
+from wakesleep.experts.expert import Expert, expert_folder, load_expert
 from wakesleep.worlds.minigrid.tasks import OPTIMAL_RETURNS
 
 HERE = Path(__file__).parent
@@ -42,7 +42,7 @@ def rows_of(expert: Expert) -> list[tuple]:
     curve = expert.curve
     window = (curve.steps + WINDOW - 1) // WINDOW * WINDOW
     means = [
-        (step, round(float(curve.reward[window == step].mean()), 4), int((window == step).sum()))
+        (step, round(float(curve.returns[window == step].mean()), 4), int((window == step).sum()))
         for step in sorted(set(window.tolist()))
     ]
     final = ("final", round(expert.mean_return, 4), len(expert.returns))

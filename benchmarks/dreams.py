@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from minigrid.core.grid import Grid
 
 import wakesleep
-from wakesleep.report.sleeps import read_sleep, sleep_files
+from wakesleep.reporting.sleeps import read_sleep, sleep_files
 
-ROWS = {"seen": "seen", "seen_again": "reconstructed", "dream": "dreamed", "dream_looped": "dreamed, 3 loops"}
+ROWS = {"seen": "seen", "seen_again": "reconstructed", "dream": "dreamed", "dream_refined": "dreamed, 3 loops"}
 SHOWN = 10
 BELOW_THE_VIEW = (3, 6)
 UP = 3
@@ -35,7 +35,7 @@ def features(sleeps: dict[int, dict[str, np.ndarray]]) -> Figure:
             ("real", arrays["after"], arrays["action"]),
             ("reconstructed", arrays["reconstructed"], arrays["action"]),
             ("generated", arrays["dreamed_after"], arrays["dreamed_after_action"]),
-            ("generated, 3 loops", arrays["looped"], arrays["dreamed_after_action"]),
+            ("generated, 3 loops", arrays["refined"], arrays["dreamed_after_action"]),
         )
         for panel, (title, points, action) in zip(row, clouds, strict=True):
             for value, name in enumerate(names):

@@ -12,6 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import tyro
+
 GRID = "scenario: pairwise\npreset: fast\nsyllabi: 4\nseeds: 2\nscale: 0.1\nepisodes: 2\nagents: [random]\n"
 BARE = """
 import sys; from pathlib import Path; from wakesleep import runtime; runtime.set_up()
@@ -35,7 +37,7 @@ def main() -> None:
         grid = Path(scratch) / "grid.yaml"
         grid.write_text(GRID)
         bare = [sys.executable, "-c", BARE, str(grid)]
-        experiment = [sys.executable, "-m", "wakesleep.cli", "experiment", str(grid)]
+        experiment = [sys.executable, "-m", "wakesleep", "experiment", str(grid)]
         runs = {"bare, compiling": [*bare, f"{scratch}/0"], "bare": [*bare, f"{scratch}/1"]}
         runs |= {f"--jobs {jobs}": [*experiment, "--jobs", str(jobs), "--out", f"{scratch}/j{jobs}"] for jobs in (1, 2)}
         for name, command in runs.items():
@@ -44,4 +46,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main)

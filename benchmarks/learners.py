@@ -22,9 +22,11 @@ from rich.table import Table
 
 import wakesleep
 from wakesleep import runtime
-from wakesleep.wake.learner import Learner, train
+from wakesleep.wake.jax_envs import JaxEnvs
+from wakesleep.wake.learner import Learner
+from wakesleep.wake.make_envs import make_envs
 from wakesleep.wake.ppo import FAST, PAPER, PPO
-from wakesleep.wake.rollout import collect, start_life
+from wakesleep.wake.train import train
 from wakesleep.wake.vtrace import VTrace
 
 TASK = "DoorKey_S5"
@@ -32,18 +34,17 @@ TASK = "DoorKey_S5"
 
 def training_rate(learner: Learner, seconds: float) -> tuple[float, float]:
     """Environment steps per second of the whole loop, and seconds until the first chunk was there (compilation)."""
-    world, key = wakesleep.make(TASK), jax.random.key(0)
-    state, life = learner.init(key), start_life(world, key, learner.num_envs)
+    envs, key = make_envs(TASK, learner.num_envs), jax.random.key(0)
+    state, envs_state = learner.init(key), envs.reset(key)
     chunk = 4
     begin = time.perf_counter()
-    jax.block_until_ready(train(learner, state, world, life, key, chunk, chunk))
+    jax.block_until_ready(train(learner, state, envs, envs_state, key, chunk))
     first, best, start = time.perf_counter() - begin, 0.0, time.perf_counter()
     while time.perf_counter() - start < seconds:  # the best of many rounds: a shared machine is noisy
         key, chunk_key = jax.random.split(key)
         begin = time.perf_counter()
-        state, life, progress = train(learner, state, world, life, chunk_key, chunk, chunk)
-        jax.block_until_ready(progress)
-        best = max(best, progress.reward.size / (time.perf_counter() - begin))
+        state, envs_state, _, log = jax.block_until_ready(train(learner, state, envs, envs_state, chunk_key, chunk))
+        best = max(best, log.reward.size / (time.perf_counter() - begin))
     return best, first
 
 
@@ -60,13 +61,11 @@ def best_seconds(run: Callable[[], Any], rounds: int = 10) -> float:
 
 def update_rates() -> tuple[float, float, float]:
     """Operations per second of PPO's update, of its matrix products alone, and of the best-shaped of them."""
-    world, key = wakesleep.make(TASK), jax.random.key(0)
-    learner = PPO(world.observation_spec, world.action_spec, PAPER)
+    envs, key = JaxEnvs(wakesleep.make(TASK)), jax.random.key(0)
+    learner = PPO(envs.observation_spec, envs.action_spec, PAPER)
     state, batch = learner.init(key), PAPER.minibatch_size
-    _, rollout = jax.jit(collect, static_argnums=4)(
-        world, learner.policy(state), start_life(world, key, 1), key, learner.num_steps
-    )
-    learn = jax.jit(learner.learn)
+    _, rollout = envs.collect(learner.policy(state), envs.reset(key), key, learner.num_steps)
+    update = jax.jit(learner.update)
     steps = PAPER.epochs * learner.num_steps // batch
     networks = [(147, 256), (256, 256), (256, 6)], [(147, 256), (256, 256), (256, 1)]
 
@@ -103,7 +102,7 @@ def update_rates() -> tuple[float, float, float]:
     x, square = jnp.ones((batch, 256)), jnp.ones((256, 256))
     alone = work / best_seconds(lambda: products(jnp.zeros((batch, 147)), zeros))
     best_shape = 500 * 2 * batch * 256 * 256 / best_seconds(lambda: multiply(x, square))
-    return work / best_seconds(lambda: learn(state, rollout, key)), alone, best_shape
+    return work / best_seconds(lambda: update(state, rollout, key)), alone, best_shape
 
 
 def main(seconds: float = 8.0, core: int = 0, sb3_python: Path | None = None) -> None:

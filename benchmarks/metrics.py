@@ -13,10 +13,11 @@ import time
 from pathlib import Path
 
 import numpy as np
+import tyro
 
+from wakesleep.logs import read_log
 from wakesleep.metrics.experts import read_experts
-from wakesleep.metrics.lifetime import measure
-from wakesleep.metrics.read import read_log
+from wakesleep.metrics.lifetime import compute_metrics
 
 COLUMNS = (
     "block_num",
@@ -59,11 +60,11 @@ def main() -> None:
         for _ in range(5):
             begin = time.process_time(), time.perf_counter()
             log = read_log(folder / "life")
-            measure(log, experts)
+            compute_metrics(log, experts)
             times.append((time.process_time() - begin[0], time.perf_counter() - begin[1]))
         processor, wall = map(min, zip(*times, strict=True))
         print(f"{len(log):,} episodes: {processor:.2f} s of processor time, {wall:.2f} s by the clock")
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main)

@@ -36,8 +36,8 @@ BLOCKS = (0, 2, 4)
 
 def returns(folder: Path, tasks: tuple[str, str]) -> list[list[float]]:
     """Mean return by evaluation block and task."""
-    read = (logs.read_returns(folder, block, logs.TEST) for block in BLOCKS)
-    return [[float(np.mean(found[task])) for task in tasks] for found in read]
+    log = logs.read_log(folder)
+    return [[float(np.mean(found[task])) for task in tasks] for found in map(log.returns, BLOCKS)]
 
 
 def draw(found: dict[tuple[str, int], list[list[float]]], agents: tuple[str, ...], file: Path) -> None:

@@ -24,16 +24,18 @@ from rich.console import Console
 from rich.table import Table
 
 from wakesleep import runtime
-from wakesleep.store import load_json
-from wakesleep.wake.evaluate import evaluate
-from wakesleep.wake.experts import Expert, load_experts, world_of
-from wakesleep.wake.learner import train
-from wakesleep.wake.presets import config_from_json, make_learner, preset
-from wakesleep.wake.rollout import start_life
+from wakesleep.experts.expert import Expert, load_experts
+from wakesleep.lifetime.spec import stored_spec
+from wakesleep.wake.envs import evaluate
+from wakesleep.wake.jax_envs import JaxEnvs
+from wakesleep.wake.learners import learner_config, make_learner
+from wakesleep.wake.make_envs import jax_world
+from wakesleep.wake.train import train
 from wakesleep.worlds import registry
 from wakesleep.worlds.batch import random_rollout
+from wakesleep.worlds.episode import random_player
 from wakesleep.worlds.starcraft import interface
-from wakesleep.worlds.starcraft.players import place_near, returns
+from wakesleep.worlds.starcraft.players import episode_returns, place_near
 from wakesleep.worlds.starcraft.tasks import EPISODE_STEPS, TASKS, StarcraftTask, StarcraftWorld
 from wakesleep.worlds.starcraft.units import Order
 from wakesleep.worlds.starcraft.waves import State
@@ -109,8 +111,9 @@ def calibrate(episodes: int = 200, seed: int = 0, task: str = "", player: str = 
     """
     runtime.set_up()
     # the same functions for every task: compiled once each
-    players = TASKS["DefeatRoaches_one"].world().players | {"PySC2's random": pysc2_random}
-    run = jax.jit(returns, static_argnums=(1, 3, 4))
+    world = TASKS["DefeatRoaches_one"].world()
+    players = {"random": random_player(world), "PySC2's random": pysc2_random} | world.scripted_policies()
+    run = jax.jit(episode_returns, static_argnums=(1, 3, 4))
     table = Table(title=f"Returns of {episodes} episodes, 64 x 64 screen, 16 x 16 places")
     for column in ("task", "player", "mean", "sd", "least", "greatest", "the real game: mean / greatest"):
         table.add_column(column, justify="right" if column in ("mean", "sd", "least", "greatest") else "left")
@@ -193,10 +196,9 @@ def loop(seconds: float = 30.0, core: int = 0, task: str = "DefeatRoaches_one") 
     for name, chosen in ((task, "paper"), (task, "fast"), (f"{task}Small", "fast")):
         world = registry.make(name)
         assert isinstance(world, StarcraftWorld)
-        config = preset(chosen, "starcraft")
-        learner = make_learner(config, world.observation_spec, world.action_spec)
-        state, life = learner.init(jax.random.key(0)), start_life(world, jax.random.key(1), learner.num_envs)
-        run = partial(train, learner, state, world, life, iterations=4, chunk=4)
+        learner = make_learner(learner_config(chosen, "starcraft"), world.observation_spec, world.action_spec)
+        envs, state = JaxEnvs(world, learner.num_envs), learner.init(jax.random.key(0))
+        run = partial(train, learner, state, envs, envs.reset(jax.random.key(1)), iterations=4)
         jax.block_until_ready(run(jax.random.key(2)))
         clock, processor = best_rates(run, 4 * learner.num_envs * learner.num_steps, seconds)
         ratios = " to ".join(f"{clock / rate:.0f}" for rate in PAPER_RATE[::-1])
@@ -222,16 +224,16 @@ def experts(
         scripts: which players, where they fit.
     """
     runtime.set_up()
-    run = jax.jit(returns, static_argnums=(1, 3, 4))
+    run = jax.jit(episode_returns, static_argnums=(1, 3, 4))
     table, trained = Table(title=f"Mean returns of {episodes} episodes"), load_experts(folder)[0]
     for column in ("task", "newborn", "expert", "sd", "steps", "minutes", *scripts):
         table.add_column(column, justify="left" if column == "task" else "right")
-    players, levels = registry.make(trained[0].task).players, {}  # type: ignore[union-attr]
+    first = jax_world(trained[0].task, "this comparison")
+    players, levels = {"random": random_player(first)} | first.scripted_policies(None), {}
     for expert in trained:
-        world, about = world_of(expert.task), load_json(expert.folder / "expert.json")
-        learner = make_learner(config_from_json(about["learner"]), world.observation_spec, world.action_spec)
-        newborn = learner.policy(learner.init(jax.random.key(expert.seed)))
-        before = float(evaluate(world, newborn, jax.random.key(1), episodes).total_reward.mean())
+        world, agent = jax_world(expert.task, "this comparison"), stored_spec(expert.folder).make_agent()
+        newborn = agent.policy(agent.init(jax.random.key(expert.seed)))
+        before = float(evaluate(JaxEnvs(world), newborn, jax.random.key(1), episodes).total_reward.mean())
         fit = ("random", "alternate") if "Collect" in expert.task else ("random", "attack-move", "focus-fire", "bait")
         found = {
             who: float(np.mean(run(world, players[who], jax.random.key(0), episodes, EPISODE_STEPS)))
@@ -257,7 +259,7 @@ def draw_curves(trained: list[Expert], levels: dict[str, dict[str, float]], pict
 
     figure, axes = pyplot.subplots(2, 3, figsize=(13, 7), squeeze=False)
     for axis, expert in zip(axes.T.ravel(), trained, strict=False):
-        steps, reward = expert.curve.steps, expert.curve.reward
+        steps, reward = expert.curve.steps, expert.curve.returns
         window = min(50, len(reward))
         means = np.convolve(reward, np.ones(window) / window, mode="valid")
         axis.plot(np.asarray(steps[window - 1 :]) / 1e3, means, color="tab:blue", label="V-trace, 50 episodes")

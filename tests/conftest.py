@@ -22,7 +22,7 @@ runtime.set_up()
 
 LONGEST = (
     "experiments/test_run.py", "lifetime/test_lifetime.py", "test_docs.py", "experiments/test_studies.py",
-    "wake/test_learners.py", "agents/test_agents.py", "wake/test_experts.py",
+    "wake/test_learners.py", "agents/test_agents.py", "experts/test_experts.py",
 )  # fmt: skip
 """Files that take longest are begun first: one that comes last leaves the other cores idle (`make test`)."""
 

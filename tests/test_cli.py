@@ -75,7 +75,7 @@ def test_your_own_tasks_can_be_loaded(tmp_path):
         "import wakesleep\n"
         "wakesleep.register('Mine_A1', lambda: wakesleep.make('DoorKey_S5'), domain='mine', goal='my own')\n"
     )
-    command = [sys.executable, "-m", "wakesleep.cli", "tasks", "--load"]
+    command = [sys.executable, "-m", "wakesleep", "tasks", "--load"]
     listed = subprocess.run([*command, "my_worlds"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "Mine_A1" in listed.stdout
     missing = subprocess.run([*command, "no_worlds"], cwd=tmp_path, capture_output=True, text=True)
@@ -84,9 +84,7 @@ def test_your_own_tasks_can_be_loaded(tmp_path):
 
 
 def test_installed_command():
-    answer = subprocess.run(
-        [sys.executable, "-m", "wakesleep.cli", "--help"], capture_output=True, text=True, check=True
-    )
+    answer = subprocess.run([sys.executable, "-m", "wakesleep", "--help"], capture_output=True, text=True, check=True)
     assert "play" in answer.stdout
 
 
@@ -96,7 +94,7 @@ def test_experts_from_training_to_export(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     monkeypatch.setenv("COLUMNS", "120")
     tasks = ("DistShift_R2", "CustomFetch_S5T1N2")
-    arguments = ("experts", "train", "--out", out, "--tasks", *tasks, "--steps", 4096, "--preset", "vtrace")
+    arguments = ("experts", "train", "--out", out, "--tasks", *tasks, "--steps", 4096, "--learner", "vtrace")
     run(monkeypatch, *arguments, "--jobs", 2)
     printed = capsys.readouterr().out
     assert all(f"{task} seed 0: return" in printed for task in tasks)
@@ -111,11 +109,16 @@ def test_experts_from_training_to_export(monkeypatch, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("train", "--out", "x", "--preset", "quick"), "no preset for minigrid is called 'quick'"),
+        (("train", "--out", "x", "--preset", "quick"), "no preset of fresh-learner is called 'quick'"),
         (("train", "--out", "x", "--tasks", "DoorKey_S9"), "DoorKey has DoorKey_S5"),
         (("train", "--out", "x", "--domain", "atari"), "no domain is called 'atari'"),
+        (("train", "--out", "x", "--learner", "dqn"), "no learner is called 'dqn': there are ppo, vtrace"),
+        (("train", "--out", "x", "--set", "naps=3"), "no setting is called 'naps'"),
         (("train", "--out", "x", "--seeds", "0"), "at least one seed"),
-        (("train", "--out", "x", "--steps", "10"), "at least those"),
+        (
+            ("train", "--out", "x", "--steps", "10"),
+            "one iteration of this agent takes 2048 steps, and it wants at least 1",
+        ),
         (("train", "--out", "x", "--jobs", "-1"), "at least one worker"),
         (("show", "nowhere"), "nowhere is not a folder of experts"),
         (("export", "nowhere"), "nowhere is not a folder of experts"),

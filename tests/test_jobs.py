@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -60,10 +61,22 @@ def quiet():
 @pytest.mark.parametrize("workers", [1, 2])
 def test_all_are_done_whatever_happens_to_one(tmp_path, workers):
     jobs = [Job("bad", fail), *(Job(name, write, (tmp_path, name)) for name in "abc")]
-    with pytest.raises(UserError, match=r"1 of 4 jobs failed; bad: this one cannot be done"):
-        run_jobs(jobs, workers, "work", console=quiet())
+    told = Console(file=StringIO(), width=200)
+    with pytest.raises(UserError, match="1 of 4 jobs failed: see above"):
+        run_jobs(jobs, workers, "work", console=told)
+    assert "bad: failed: this one cannot be done" in told.file.getvalue()
+    assert "a: written" in told.file.getvalue()
     pids = {(tmp_path / name).read_text() for name in "abc"}
     assert (str(os.getpid()) in pids) == (workers == 1)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_single_job_fails_with_its_own_error(workers):
+    """It is told once, by whoever catches it."""
+    told = Console(file=StringIO(), width=200)
+    with pytest.raises(UserError, match=r"^this one cannot be done$"):
+        run_jobs([Job("bad", fail)], workers, "work", console=told)
+    assert "this one cannot be done" not in told.file.getvalue()
 
 
 def test_a_bug_keeps_its_name():
@@ -73,8 +86,10 @@ def test_a_bug_keeps_its_name():
 
 def test_a_dead_worker_is_told_and_takes_no_other_job_along(tmp_path):
     jobs = [Job("bad", die), *(Job(name, write, (tmp_path, name)) for name in "abc")]
-    with pytest.raises(UserError, match=r"1 of 4 jobs failed; bad: a worker process died"):
-        run_jobs(jobs, 2, "work", console=quiet())
+    told = Console(file=StringIO(), width=200)
+    with pytest.raises(UserError, match="1 of 4 jobs failed: see above"):
+        run_jobs(jobs, 2, "work", console=told)
+    assert "bad: failed: a worker process died" in told.file.getvalue()
     assert all((tmp_path / name).exists() for name in "abc")
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wakesleep import UserError
-from wakesleep.logs import COLUMNS, TEST, TRAIN, Episode, EpisodeCounter, LogWriter, read_curve
+from wakesleep.logs import COLUMNS, TEST, TRAIN, Episode, EpisodeCounter, LogWriter, read_log
 
 
 def write_some(writer):
@@ -86,17 +86,33 @@ def test_wrong_use_is_refused(tmp_path):
         writer.begin_block("learning")
 
 
-def test_curves_come_back_and_damage_is_named(tmp_path):
+def test_what_was_written_comes_back(tmp_path):
+    writer = LogWriter(tmp_path, {})
+    write_some(writer)
+    writer.begin_block(TRAIN)
+    writer.write("DistShift_R2", [Episode(0.25, 30)])
+    log = read_log(tmp_path)
+    curve = log.learning_curve()
+    assert curve.returns.tolist() == [0.964, 0.0, 0.25]
+    assert curve.lengths.tolist() == [10, 250, 30]
+    assert curve.steps.tolist() == [10, 260, 290]
+    assert log.learning_curve("DistShift_R2").steps.tolist() == [30]
+    assert {task: values.tolist() for task, values in log.returns(1).items()} == {
+        "DoorKey_S5": [0.5],
+        "DistShift_R2": [-1.0],
+    }
+    with pytest.raises(UserError, match=r"no episode of block 7 .* there are blocks 0, 1, 2"):
+        log.returns(7)
+    with pytest.raises(UserError, match="has no task 'Fetch_S5T1'"):
+        log.learning_curve("Fetch_S5T1")
+
+
+def test_a_row_that_was_cut_off_is_named(tmp_path):
     write_some(LogWriter(tmp_path, {}))
-    curve = read_curve(tmp_path)
-    assert curve.reward.tolist() == [0.964, 0.0]
-    assert curve.steps.tolist() == [10, 260]
     file = tmp_path / "worker-default" / "0-train" / "data-log.tsv"
     file.write_text(file.read_text()[:-8])
     with pytest.raises(UserError, match="line 3"):
-        read_curve(tmp_path)
-    with pytest.raises(UserError, match="there is no"):
-        read_curve(tmp_path, block=7)
+        read_log(tmp_path)
 
 
 @settings(deadline=None, max_examples=60)

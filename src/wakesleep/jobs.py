@@ -41,7 +41,7 @@ class WorkerDied(UserError):
 
 @dataclass(frozen=True)
 class Job:
-    """Something to do."""
+    """A piece of work for one process, with the name that the progress view shows."""
 
     name: str
     function: Callable[..., str]
@@ -65,8 +65,8 @@ def run_jobs(
         if not isinstance(error, UserError):
             raise error  # a bug: with its traceback
     if failures:
-        name, error = next(iter(failures.items()))
-        raise UserError(f"{len(failures)} of {len(jobs)} jobs failed; {name}: {error}")
+        first = next(iter(failures.values()))
+        raise first if len(jobs) == 1 else UserError(f"{len(failures)} of {len(jobs)} jobs failed: see above")
 
 
 def run_in_processes(
@@ -217,7 +217,8 @@ def _run_here(jobs: Sequence[Job], view: View) -> dict[str, BaseException]:
             view.finish(job.name, words)
         except UserError as error:
             failures[job.name] = error
-            view.fail(job.name, str(error))
+            if len(jobs) > 1:  # the only one is told by whoever catches it
+                view.fail(job.name, str(error))
     return failures
 
 

@@ -54,7 +54,7 @@ def folder_lock(folder: Path, waiting: Callable[[], object]) -> Iterator[None]:
 
 
 def save_json(file: Path, content: Any) -> None:
-    """Write JSON, atomically."""
+    """Write a value as JSON; the file is either the old one or the whole new one."""
     text = json.dumps(content, indent=2) + "\n"
     write_atomically(file, lambda beside: beside.write_text(text))
 
@@ -94,15 +94,28 @@ def save_tree(file: Path, tree: Any) -> None:
     write_atomically(file, write)
 
 
-def load_tree(file: Path, like: T) -> T:
-    """Read a tree of the same form as `like`: arrays, or only their shapes and types (`eqx.filter_eval_shape`)."""
+def load_arrays(file: Path) -> dict[str, np.ndarray]:
+    """All arrays of a file by name."""
     try:
         with np.load(file) as archive:
-            stored = {name: archive[name] for name in archive.files}
+            return {name: archive[name] for name in archive.files}
     except FileNotFoundError as error:
         raise UserError(f"there is no {file}") from error
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
         raise UserError(f"{file} is damaged and cannot be read ({error}): remove it and make it again") from error
+
+
+def load_array(file: Path, name: str) -> np.ndarray:
+    """One array of a file."""
+    stored = load_arrays(file)
+    if name not in stored:
+        raise UserError(f"{file} holds something else than was asked for: there is no {name!r} in it")
+    return stored[name]
+
+
+def load_tree(file: Path, like: T) -> T:
+    """Read a tree of the same form as `like`: arrays, or only their shapes and types (`eqx.filter_eval_shape`)."""
+    stored = load_arrays(file)
     names = [name for name, _ in _named(like)]
     if sorted(names) != sorted(stored):
         other = sorted(set(names) ^ set(stored))[0]
@@ -117,19 +130,20 @@ def load_tree(file: Path, like: T) -> T:
                 f" not {plain.shape} and {plain.dtype}"
             )
         if is_key:
-            leaves.append(jax.random.wrap_key_data(found))
+            leaves.append(jax.random.wrap_key_data(jnp.asarray(found)))
         else:
             leaves.append(found if isinstance(leaf, np.ndarray | np.generic) else jnp.asarray(found))
-    arrays, rest = eqx.partition(like, _is_stored)
+    arrays, rest = eqx.partition(like, is_array)
     return eqx.combine(jax.tree.unflatten(jax.tree.structure(arrays), leaves), rest)
 
 
-def _is_stored(leaf: Any) -> bool:
+def is_array(leaf: Any) -> bool:
+    """Whether a leaf of a tree is stored: an array of JAX or NumPy, or the shape and type of one."""
     return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct | np.ndarray | np.generic)
 
 
 def _named(tree: Any) -> list[tuple[str, Any]]:
-    leaves = jax.tree_util.tree_leaves_with_path(eqx.filter(tree, _is_stored))
+    leaves = jax.tree_util.tree_leaves_with_path(eqx.filter(tree, is_array))
     return [(jax.tree_util.keystr(path).lstrip(".") or "value", leaf) for path, leaf in leaves]
 
 

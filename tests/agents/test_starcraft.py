@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import wakesleep
-from wakesleep.agents.presets import agent_config, agents, make_agent
-from wakesleep.wake.rollout import start_life
+from wakesleep.agents.presets import agent_config, agent_names, make_agent
+from wakesleep.wake.jax_envs import JaxEnvs
 from wakesleep.worlds.starcraft.tasks import TASKS
 
 WORLD = TASKS["DefeatZerglingsAndBanelings_two"].world(16, marine_slots=16)
@@ -20,7 +20,9 @@ SMALL = {
 } | {f"learner.{name}": value for name, value in LEARNER.items()} | {
     f"model.network.{name}": value for name, value in NETWORK.items()
 }  # fmt: skip
-WAKE_SLEEP = [name for name in agents() if name not in ("random", "baseline", "expert")]
+WAKE_SLEEP = ["hidden", "hidden-er", "hidden-er-rar", "hidden-er-gr", "two-headed", "sequential"]
+OURS = ["random", "baseline", "fresh-learner", *WAKE_SLEEP]
+assert set(OURS) <= set(agent_names())
 
 
 def made(name, overrides, world=WORLD):
@@ -36,24 +38,25 @@ def finite(tree):
 def test_a_day_and_a_night(name):
     agent = made(name, SMALL)
     born = agent.init(jax.random.key(0))
-    life = start_life(WORLD, jax.random.key(1), agent.num_envs)
-    state = agent.wake(born, WORLD, jax.random.key(2), 64)
-    state, life, progress = agent.live(state, WORLD, life, jax.random.key(3), 2, 2)
-    assert progress.reward.shape == (2, 8, 4)
+    envs = JaxEnvs(WORLD, agent.num_envs)
+    envs_state = envs.reset(jax.random.key(1))
+    state = agent.wake(born, envs, jax.random.key(2), 64)
+    state, envs_state, log = agent.train(state, envs, envs_state, jax.random.key(3), 2, 2)
+    assert log.reward.shape == (2 * 8, 4)
     assert int(state.buffer.filled) == 64
     assert np.issubdtype(state.buffer.pairs.label.dtype, np.floating)  # the policy's logits are imitated
     state, slept = agent.sleep(state, jax.random.key(4))
     assert finite(state.model)
     assert state.replay.filled == 8
-    assert slept.numbers["curves"].generative is None  # nothing to remember yet
+    assert slept.arrays["curves"].generative is None  # nothing to remember yet
     if name == "hidden":  # the next day begins with a trial of the sleep policy, and the next night replays
-        state = agent.wake(state, WORLD, jax.random.key(5), 64)
-        state, _, _ = agent.live(state, WORLD, life, jax.random.key(6), 2, 2)
+        state = agent.wake(state, envs, jax.random.key(5), 64)
+        state, _, _ = agent.train(state, envs, envs_state, jax.random.key(6), 2, 2)
         state, slept = agent.sleep(state, jax.random.key(7))
-        assert finite(slept.numbers["curves"])
-        assert slept.numbers["curves"].random is not None
+        assert finite(slept.arrays["curves"])
+        assert slept.arrays["curves"].random is not None
         assert state.replay.filled == 16
-    logits = agent.policy(state)(life.observation)
+    logits = agent.policy(state)(envs_state.observation)
     assert logits.shape == (4, 13 + 3 * 256 + 2 + 4)
     assert finite(logits)
 
@@ -61,16 +64,16 @@ def test_a_day_and_a_night(name):
 def test_the_baseline_learns():
     agent = made("baseline", LEARNER)
     state = agent.init(jax.random.key(0))
-    life = start_life(WORLD, jax.random.key(1), agent.num_envs)
-    after, _, progress = agent.live(state, WORLD, life, jax.random.key(3), 2, 2)
+    envs = JaxEnvs(WORLD, agent.num_envs)
+    after, _, log = agent.train(state, envs, envs.reset(jax.random.key(1)), jax.random.key(3), 2, 2)
     assert int(after.updates) == 2 * agent.learner.config.epochs
     assert finite(after.networks)
-    assert np.isfinite(progress.reward).all()
+    assert np.isfinite(log.reward).all()
 
 
 @pytest.mark.parametrize("domain", ["starcraft", "starcraft-small"])
 @pytest.mark.parametrize("preset", ["paper", "fast"])
-@pytest.mark.parametrize("name", agents())
+@pytest.mark.parametrize("name", OURS)
 def test_every_agent_can_be_made_for_every_task(name, preset, domain):
     """Sizes as they are; nothing is computed."""
     world = wakesleep.make(wakesleep.tasks(domain)[0])

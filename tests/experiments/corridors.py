@@ -23,26 +23,26 @@ PIDS = "WAKESLEEP_TEST_PIDS"
 class Slow(LearnerAgent):
     """Takes its time, so that it can be interrupted."""
 
-    def live(self, *arguments):
+    def train(self, *arguments):
         if folder := os.environ.get(PIDS):
             (Path(folder) / str(os.getpid())).touch()
             time.sleep(0.1)
-        return super().live(*arguments)
+        return super().train(*arguments)
 
 
 class Stumbling(LearnerAgent):
-    """Fails the first time that it lives: by an error, or (`deadly`) with its whole process."""
+    """Fails the first time that it trains: by an error, or (`deadly`) with its whole process."""
 
     deadly = False
 
-    def live(self, *arguments):
+    def train(self, *arguments):
         mark = Path(os.environ[PIDS]) / f"stumbled-{self.deadly}"
         if not mark.exists():
             mark.touch()
             if self.deadly:
                 os.kill(os.getpid(), signal.SIGKILL)
             raise ZeroDivisionError("stumbled")
-        return super().live(*arguments)
+        return super().train(*arguments)
 
 
 class Dying(Stumbling):
@@ -54,7 +54,7 @@ class Dying(Stumbling):
 class Hopeless(LearnerAgent):
     """Always fails."""
 
-    def live(self, *arguments):
+    def train(self, *arguments):
         raise ZeroDivisionError("hopeless")
 
 

@@ -5,11 +5,15 @@ from pathlib import Path
 import pytest
 
 from wakesleep import UserError
-from wakesleep.experiments.grid import load_grid
+from wakesleep.agents import presets
+from wakesleep.agents.baselines import LearnerAgent
+from wakesleep.experiments.grid import SHIPPED, find_grid, load_grid
 from wakesleep.syllabus.scenarios import paper_syllabi
+from wakesleep.wake.ppo import PPOConfig
+from wakesleep.wake.vtrace import VTraceConfig
 from wakesleep.worlds import registry
 
-CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+CONFIGS = sorted(SHIPPED.glob("*.yaml"))
 
 
 def grid(folder, text):
@@ -90,12 +94,14 @@ PAIR = "syllabi: [[DoorKey_S5, DistShift_R2]]\n"
         ("agents: [{name: hidden, settings: [1]}]", "`settings` is a mapping"),
         ("agents: [{name: hidden, settings: {naps: 1}}]", "agent hidden: no setting is called 'naps'"),
         ("agents: [{name: hidden, settings: {sleeps_per_block: 0}}]", "agent hidden: .*at least once"),
-        (ONE + "preset: quick", "agent .*: no preset is called 'quick'"),
-        (ONE + "preset: [fast]", "agent 1: `preset` is paper or fast"),
+        (ONE + "preset: quick", "agent .*: no preset of random is called 'quick'"),
+        (ONE + "preset: [fast]", "agent 1: `preset` is a name"),
         (ONE + "scenario: triple", "scenario: no scenario is called 'triple'"),
         (ONE + "scenario: [pairwise, pairwise]", "scenario: 'pairwise' is there twice"),
         (ONE + "scenario: []", "scenario: at least one"),
         (ONE + "domain: atari", "syllabi: no domain is called 'atari'"),
+        ("agents: [{name: hidden, learner: dqn}]", "agent hidden: no learner is called 'dqn'"),
+        ("agents: [{name: hidden, learner: 3}]", "agent 1: `learner` is a name"),
         (ONE + "domain: 3", "domain: a domain is a name"),
         (ONE + "syllabi: 0", "syllabi: 0 should be a whole number from 1"),
         (ONE + "syllabi: 1000", "syllabi: there are .* ordered pairs"),
@@ -127,3 +133,28 @@ def test_mistakes(tmp_path, text, words):
 def test_no_file(tmp_path):
     with pytest.raises(UserError, match="there is no"):
         load_grid(tmp_path / "none.yaml")
+
+
+def test_experiments_that_come_with_the_package_are_found_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert find_grid("minigrid-quick") == SHIPPED / "minigrid-quick.yaml"
+    assert find_grid("mine.yaml") == Path("mine.yaml")
+    (tmp_path / "minigrid-quick").write_text(ONE)  # a file of that very name comes first
+    assert find_grid("minigrid-quick") == Path("minigrid-quick")
+    with pytest.raises(
+        UserError, match=r"no experiment is called 'quick': there are .*minigrid-quick, .*or name a YAML"
+    ):
+        find_grid("quick")
+
+
+def test_other_learners_and_agents_without_presets(tmp_path, monkeypatch):
+    """An experiment's preset is for those agents that have it."""
+    monkeypatch.setattr(presets, "_AGENTS", dict(presets._AGENTS))
+    presets.register_agent("plain", LearnerAgent, PPOConfig(num_envs=4, num_steps=32))
+    agents = "agents: [plain, {name: hidden, learner: vtrace}]\n"
+    plain, hidden = grid(tmp_path, "preset: fast\n" + PAIR + agents)
+    assert (plain.spec.preset, plain.spec.learner) == (None, None)
+    assert (hidden.spec.preset, hidden.spec.learner) == ("fast", "vtrace")
+    assert isinstance(hidden.spec.config.learner, VTraceConfig)
+    with pytest.raises(UserError, match="the agent 'plain' has no presets: leave the preset 'fast' out"):
+        grid(tmp_path, PAIR + "agents: [{name: plain, preset: fast}]\n")

@@ -58,7 +58,7 @@ class Started:
         self.pids.mkdir(exist_ok=True)
         for file in self.pids.iterdir():
             file.unlink()
-        command = [sys.executable, "-m", "wakesleep.cli", "experiment", grid(folder), "--out", self.out, "--jobs", "2"]
+        command = [sys.executable, "-m", "wakesleep", "experiment", grid(folder), "--out", self.out, "--jobs", "2"]
         self.process = subprocess.Popen(
             [*command, "--load", *LOAD, *arguments], cwd=ROOT, env={**os.environ, corridors.PIDS: str(self.pids)},
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, preexec_fn=heed_ctrl_c,

@@ -7,10 +7,8 @@ import sys
 import pytest
 
 from wakesleep import UserError
-from wakesleep.agents.settings import override
 from wakesleep.experiments import studies
-from wakesleep.wake.experts import expert_folder, train_expert
-from wakesleep.wake.ppo import FAST
+from wakesleep.experts.expert import expert_folder, expert_spec, train_expert
 
 NETWORK = [64, 64]
 SMALL = {
@@ -27,9 +25,9 @@ def ignore(part, note):
 def experts(tmp_path_factory):
     """One that has learned."""
     folder = tmp_path_factory.mktemp("experts")
-    config, steps = override(FAST, {"network.hidden": NETWORK}), 61_440
     folder.joinpath("experts.json").write_text("{}")
-    train_expert(expert_folder(folder, "DoorKey_S5", 0), "DoorKey_S5", 0, config, steps, ignore)
+    spec = expert_spec("DoorKey_S5", 0, 61_440, "fast", {"network.hidden": NETWORK})
+    train_expert(expert_folder(folder, "DoorKey_S5", 0), spec, ignore)
     return folder
 
 
@@ -62,14 +60,14 @@ def test_the_command_goes_on_and_prints_a_table(experts, tmp_path):
         (out / f"DoorKey_S5-0-{name}-0.json").write_text(json.dumps(done))
     asked = {"study": "distil", "experts": str(experts.resolve()), "preset": "paper", "overrides": {}}
     (out / "study.json").write_text(json.dumps(asked))
-    command = [sys.executable, "-m", "wakesleep.cli", "study", "distil", str(experts), "--out", str(out)]
+    command = [sys.executable, "-m", "wakesleep", "study", "distil", str(experts), "--out", str(out)]
     shown = subprocess.run([*command, "--architectures", "hidden", "two-headed"], capture_output=True, text=True)
     assert shown.returncode == 0
     assert shown.stdout.count("0.250") == 4  # nothing was done again
     refused = subprocess.run([*command, "--architectures", "flat"], capture_output=True, text=True)
     assert refused.returncode == 2
     assert "no architecture is called 'flat'" in refused.stderr
-    with pytest.raises(UserError, match="no preset is called 'papr'"):
+    with pytest.raises(UserError, match="no preset of hidden is called 'papr'"):
         studies.distil(experts, tmp_path / "new", ["hidden"], 1, "papr", {})
     assert not (tmp_path / "new").exists()  # a slip of the finger claims no folder
     with pytest.raises(UserError, match="other settings"):

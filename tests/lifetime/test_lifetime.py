@@ -48,20 +48,20 @@ def whole(tmp_path_factory):
 
 def test_what_a_life_is_made_of():
     kinds = [unit.kind for unit in plan(agent_of(), SYLLABUS)]
-    sleep_index = [Kind.WAKE, Kind.LIVE, Kind.SLEEP]
+    until_sleep = [Kind.WAKE, Kind.TRAIN, Kind.SLEEP]
     assert kinds == [
         Kind.EVALUATE,
-        *sleep_index,
-        *sleep_index,
+        *until_sleep,
+        *until_sleep,
         Kind.EVALUATE,
-        *sleep_index,
-        *sleep_index,
+        *until_sleep,
+        *until_sleep,
         Kind.EVALUATE,
     ]
     units = plan(LearnerAgent(*SPECS, LEARNER), alternating("DoorKey_S5", "DistShift_R2", 1))
-    lived = [unit.iterations for unit in units if unit.kind is Kind.LIVE]
-    assert sum(lived) == 6 * (200_000 // 128)
-    assert max(lived) == 10_240 // 128
+    trained = [unit.iterations for unit in units if unit.kind is Kind.TRAIN]
+    assert sum(trained) == 6 * (200_000 // 128)
+    assert max(trained) == 10_240 // 128
     assert [unit.iterations for unit in units if unit.kind is Kind.WAKE] == [200_000 // 128] * 6
     assert [unit.kind for unit in units].count(Kind.EVALUATE) == 7
     with pytest.raises(UserError, match="too short"):
@@ -161,7 +161,7 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(tmp_path, monkeypatch):
 def test_folders_that_do_not_fit(whole, tmp_path):
     with pytest.raises(UserError, match="there is no lifetime"):
         stored_spec(tmp_path)
-    (tmp_path / "config.json").write_text('{"agent": "hidden"}')
+    (tmp_path / "config.json").write_text('{"format": 2, "agent": "hidden"}')
     with pytest.raises(UserError, match="does not describe a lifetime"):
         stored_spec(tmp_path)
     with pytest.raises(UserError, match="another life"):
@@ -177,6 +177,15 @@ def test_folders_that_do_not_fit(whole, tmp_path):
 def test_lifetimes_as_data(tmp_path):
     spec = LifetimeSpec("baseline", "fast", SYLLABUS, 7)
     assert LifetimeSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
+    full = LifetimeSpec(
+        "hidden", "paper", SYLLABUS, 7, {"sleep.iterations": 3}, "mine", "vtrace", ("tests.lifetime.walks",), True
+    )
+    assert LifetimeSpec.from_json(json.loads(json.dumps(full.to_json()))) == full
+    assert full.to_json()["format"] == 2
+    assert full.to_json()["settings"]["sleep"]["iterations"] == 3
+    default = LifetimeSpec("baseline", None, SYLLABUS, 7)
+    assert default.to_json() == spec.to_json()  # fast is the default
+    assert default.digest() == spec.digest() != full.digest()
     small = LifetimeSpec("hidden", "paper", SYLLABUS, 0, by_name.SMALL)
     assert "DoorKey_S5" in run_lifetime(small, tmp_path, report=ignore)
     assert stored_spec(tmp_path) == small

@@ -65,7 +65,7 @@ def test_agents_side_by_side_with_marks_budgets_and_the_paper(monkeypatch, capsy
     shown = run(monkeypatch, capsys, *arguments, "--markdown")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in shown.out.splitlines()[2:] if line]
     header, _, *body = rows
-    assert header[:4] == ["agent", "n", "PM", "FT"]
+    assert header[:4] == ["agent", "n", "PM (points)", "FT"]
     assert header[-3:] == ["steps", "parameters", "replay"]
     assert [row[0] for row in body] == [
         "baseline", "paper: Baseline PPO", "hidden", "paper: Hidden Replay (ER + RaR + GR)", "hidden-er",
@@ -76,6 +76,7 @@ def test_agents_side_by_side_with_marks_budgets_and_the_paper(monkeypatch, capsy
     assert body[2][2].endswith(" •")
     assert not body[4][2].endswith(("•", "∘"))
     assert "95% confidence interval" in shown.err
+    assert "hidden-er differs from the paper in its settings: preset fast\n" in shown.err
 
 
 def test_latex_looks_like_the_paper(monkeypatch, capsys, lives):
@@ -191,11 +192,22 @@ def test_which_baseline_others_are_marked_against(monkeypatch, capsys, lives, tm
     assert "∘" in next(line for line in chosen if line.startswith("| baseline (fast) |"))
 
 
+def test_names_from_logs_are_no_markup(monkeypatch, capsys, tmp_path):
+    write_life(tmp_path / "life", "[/odd] agent", "[bold]pairwise", pairwise())
+    shown = run(monkeypatch, capsys, "compare", tmp_path / "life")
+    assert "[/odd] agent" in shown.out
+    assert "[bold]pairwise" in shown.out
+
+
 def test_options_choose_columns_and_share_ranges(monkeypatch, capsys, lives):
     runs = lives / "runs" / "hidden"
     arguments = ("metrics", runs, "--maintenance", "both", "--transfer", "contrast", "--markdown")
     header = run(monkeypatch, capsys, *arguments).out.splitlines()[2]
-    assert header == "| agent | lifetime | PM | PM-L | FT-C | BT-C | RP | RR_Ω | RR_α | RR_σ | RR_υ |"
+    assert header == "| agent | lifetime | PM (points) | PM-L (points) | FT-C | BT-C | RP | RR_Ω | RR_α | RR_σ | RR_υ |"
+    raw = run(monkeypatch, capsys, "metrics", runs, "--normalization", "none")
+    assert "PM (return)" in raw.out
+    assert "points" not in raw.err
+    assert "PM is in points" in run(monkeypatch, capsys, "metrics", runs).err
     everything = run(monkeypatch, capsys, "metrics", runs, "--all", "--markdown").out.splitlines()[2]
     assert everything.count("|") == len(METRICS) + 3
     shared = json.loads(run(monkeypatch, capsys, "metrics", runs, "--shared-range", "--json").out)

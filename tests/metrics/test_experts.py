@@ -15,15 +15,15 @@ OURS = Path(__file__).parent / "golden" / "own-experts"
 def test_ours_are_judged_by_their_stored_evaluation():
     experts = read_experts(OURS)
     assert experts.tasks == ("DistShift_R2", "DoorKey_S5")
-    assert len(experts.of("doorkey_s5")) == 2
+    assert len(experts.runs_of("doorkey_s5")) == 2
     stored = [json.loads((OURS / "DoorKey_S5" / f"seed-{seed}" / "expert.json").read_text()) for seed in (0, 1)]
     means = [sum(one["returns"]) / len(one["returns"]) for one in stored]
     assert [len(one["returns"]) for one in stored] == [100, 100]
     assert experts.expert_return("DoorKey_S5").number == pytest.approx(sum(means) / 2)
     assert experts.notes == ()
-    assert "frozen experts' evaluation (DistShift_R2, DoorKey_S5)" in experts.returns_from
+    assert "frozen experts' evaluation (DistShift_R2, DoorKey_S5)" in experts.source_note
     by_curve = read_experts(OURS, source="curve")
-    ends = [run.log.value[int(0.9 * len(run.log)) :].mean() for run in by_curve.of("DoorKey_S5")]
+    ends = [run.log.value[int(0.9 * len(run.log)) :].mean() for run in by_curve.runs_of("DoorKey_S5")]
     assert by_curve.expert_return("DoorKey_S5").number == pytest.approx(sum(ends) / 2)
 
 
@@ -32,7 +32,7 @@ def test_others_are_judged_by_their_curve_and_it_is_said(tmp_path):
     experts = read_experts(tmp_path)
     assert experts.expert_return("a_1").number == pytest.approx(0.7)
     assert experts.expert_return("B_1") == (None, "B_1 has no expert")
-    assert experts.returns_from == "R* is the last tenth of the experts' curves (A_1), mean over experts"
+    assert experts.source_note == "R* is the last tenth of the experts' curves (A_1), mean over experts"
 
 
 def test_unfinished_experts_do_not_count(tmp_path):

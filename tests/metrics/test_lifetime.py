@@ -5,18 +5,18 @@ import pytest
 
 from tests.metrics.logs import evaluate, learn, pairwise, write_expert, write_log
 from wakesleep import UserError
+from wakesleep.logs import read_log
 from wakesleep.metrics.curves import smooth
 from wakesleep.metrics.experts import read_experts
-from wakesleep.metrics.lifetime import measure
+from wakesleep.metrics.lifetime import compute_metrics
 from wakesleep.metrics.names import METRICS
 from wakesleep.metrics.prepare import Options, Range, prepare, read_ranges, shared_ranges
-from wakesleep.metrics.read import read_log
 
 RAW = Options(normalization="none", smoothing="none")
 
 
 def measured(folder, blocks, options=RAW, experts=None, **more):
-    return measure(read_log(write_log(folder, blocks, **more)), experts, options)
+    return compute_metrics(read_log(write_log(folder, blocks, **more)), experts, options)
 
 
 def numbers(found):
@@ -106,9 +106,9 @@ def test_alternating_recovery(tmp_path):
 def test_nothing_undefined_is_silent(tmp_path):
     alone = measured(tmp_path / "alone", [learn("A_1", [0.5] * 20)])
     assert set(alone.values) == set(METRICS)
-    known = {name for name, value in alone.values.items() if value.known}
+    known = {name for name, value in alone.values.items() if value.is_defined}
     assert known == {"avg_train_perf"}
-    assert all(value.reason for value in alone.values.values() if not value.known)
+    assert all(value.reason for value in alone.values.values() if not value.is_defined)
     assert alone.values["ste_rel_perf"].reason == "no experts were given"
     assert "never evaluated" in alone.values["perf_maintenance_mrlep"].reason
 
@@ -124,7 +124,7 @@ def test_a_task_that_is_not_evaluated_makes_relative_reward_absent(tmp_path, exp
     blocks[-1] = evaluate({"B_1": 0.8})
     found = measured(tmp_path / "life", blocks, experts=experts)
     assert found.values["rr_omega"] == (None, "A_1 is not evaluated in block 4")
-    assert found.values["rr_alpha"].known
+    assert found.values["rr_alpha"].is_defined
 
 
 def test_an_expert_of_return_zero_is_no_measure(tmp_path):
@@ -195,7 +195,7 @@ def test_two_blocks_of_learning_between_evaluations_transfer_to_nobody(tmp_path)
     first, learn_a, _, learn_b, last = pairwise()
     found = measured(tmp_path, [first, learn_a, learn_b, last])
     for name in ("forward_transfer_ratio", "backward_transfer_ratio"):
-        assert not found.values[name].known
+        assert not found.values[name].is_defined
     assert "was learned between the same evaluations" in found.values["forward_transfer_ratio"].reason
 
 
@@ -205,7 +205,7 @@ def test_expert_logs_may_hold_evaluations_of_any_task(tmp_path, experts):
         more = [evaluate({"A_1": 9.0, "B_1": 9.0, "Stranger_1": 9.0})]
         write_expert(tmp_path / "with" / task, task, end, more=more)
     one = measured(tmp_path / "life", pairwise(), Options(), experts)
-    assert same_numbers(one, measure(read_log(tmp_path / "life"), read_experts(tmp_path / "with"), Options()))
+    assert same_numbers(one, compute_metrics(read_log(tmp_path / "life"), read_experts(tmp_path / "with"), Options()))
 
 
 def test_agnostic_mode_does_not_mistake_a_name_for_the_beginning_of_another(tmp_path):
@@ -222,7 +222,7 @@ def test_agnostic_mode_does_not_mistake_a_name_for_the_beginning_of_another(tmp_
     assert found.ranges == {"Task1": (-1, 1), "Task10": (0, 100)}
     assert found.expert_returns["Task1"].number == 1.0
     assert found.expert_returns["Task10"].number == 0.5
-    assert len(experts.of("Task1", agnostic=True)) == 2
+    assert len(experts.runs_of("Task1", agnostic=True)) == 2
 
 
 def test_spelling_of_task_names_does_not_matter(tmp_path, experts):
@@ -269,10 +269,10 @@ def test_ranges_given_shared_and_wrong(tmp_path):
     logs = [read_log(write_log(tmp_path / str(top), pairwise(a=(0.1, top, 0.3)))) for top in (0.5, 0.9)]
     shared = shared_ranges(prepare(log, None, Options()) for log in logs)
     assert shared == {"A_1": (0.1, 0.9), "B_1": (0.2, 0.8)}
-    found = measure(logs[0], None, Options(data_range=shared))
+    found = compute_metrics(logs[0], None, Options(data_range=shared))
     assert found.values["perf_maintenance_mrlep"].number == pytest.approx(100 * (0.3 - 0.5) / 0.8)
     with pytest.raises(UserError, match="no entry for B_1"):
-        measure(logs[0], None, Options(data_range={"a_1": Range(0, 1)}))
+        compute_metrics(logs[0], None, Options(data_range={"a_1": Range(0, 1)}))
     with pytest.raises(UserError, match="must go up"):
         Options(data_range={"A_1": Range(1, 0)})
     file = tmp_path / "range.json"
@@ -286,7 +286,8 @@ def test_ranges_given_shared_and_wrong(tmp_path):
 def test_noise_is_seeded(tmp_path):
     log = read_log(write_log(tmp_path, pairwise()))
     noisy = [
-        measure(log, None, Options(noise=(0.0, 1.0), seed=seed)).values["avg_eval_perf"].number for seed in (1, 1, 2)
+        compute_metrics(log, None, Options(noise=(0.0, 1.0), seed=seed)).values["avg_eval_perf"].number
+        for seed in (1, 1, 2)
     ]
     assert noisy[0] == noisy[1] != noisy[2]
 

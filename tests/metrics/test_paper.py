@@ -1,11 +1,16 @@
 """The paper's tables: complete, and as consistent as the paper is."""
 
+import json
+
 import pytest
 
+from tests.metrics.logs import pairwise, write_log
 from wakesleep import UserError
-from wakesleep.agents.presets import agents
+from wakesleep.agents.presets import agent_names
 from wakesleep.metrics.names import PAPER
 from wakesleep.metrics.paper import table, tables
+from wakesleep.metrics.paper_settings import settings_note
+from wakesleep.metrics.runs import find_runs
 
 ODD = {
     ("starcraft-replay", "baseline"), ("starcraft-replay", "hidden-er"), ("starcraft-architectures", "hidden-er"),
@@ -22,7 +27,7 @@ def test_all_rows_are_there():
     for name, found in tables().items():
         for row in found.rows:
             assert tuple(row.cells) == (PAPER[:4] if name == "starcraft-random-replay" else PAPER)
-            assert row.agent in agents() or name == "starcraft-sleeps"
+            assert row.agent in agent_names() or name == "starcraft-sleeps"
         assert len({(row.scenario, row.agent) for row in found.rows}) == len(found.rows)
 
 
@@ -97,3 +102,49 @@ def test_known_anomalies():
 def test_unknown_tables():
     with pytest.raises(UserError, match="there are minigrid-replay, starcraft-replay"):
         table("atari")
+
+
+def write_run(folder, agent="hidden", preset="paper", steps=200_000, task="DoorKey_S5", episodes=100, **more):
+    learning = [{"task": task, "steps": steps, "seed": 1}]
+    syllabus = {"scenario": "pairwise", "learning": learning, "episodes": episodes}
+    about = {"agent": agent, "preset": preset, "overrides": {}, "seed": 0, "syllabus": syllabus, "settings": {}, **more}
+    write_log(folder, pairwise(), about)
+    (folder / "config.json").write_text(json.dumps(about))
+    (folder / "summary.json").write_text("{}")
+
+
+def note(folder, name="minigrid-architectures"):
+    return settings_note(find_runs([folder])[0], table(name))
+
+
+def test_differences_from_the_papers_settings_are_told(tmp_path):
+    write_run(tmp_path / "same")
+    assert note(tmp_path) == ""
+    write_run(tmp_path / "short", steps=20_000, episodes=10, overrides={"sleep.iterations": 300})
+    begin = "hidden differs from the paper in its settings: "
+    parts = ["sleep.iterations=300", "learning blocks of 0.1 times the steps", "10 evaluation episodes instead of 100"]
+    assert note(tmp_path / "short") == begin + "; ".join(parts)
+    assert note(tmp_path) == begin + "; ".join(f"{part} (in 1 of 2)" for part in parts)
+    write_run(tmp_path / "fast", preset="fast", task="Mine_1")
+    assert note(tmp_path / "fast") == begin + "preset fast; tasks that are not in the paper (Mine_1)"
+
+
+def test_settings_that_define_a_row_are_no_difference(tmp_path):
+    more = {"label": "two-headed-3", "steps": 2_000_000, "task": "CollectMineralShards_fog", "episodes": 30}
+    write_run(tmp_path / "agent", "two-headed", overrides={"sleeps_per_block": 3}, **more)
+    assert "sleeps_per_block" not in note(tmp_path, "starcraft-sleeps")
+    write_run(tmp_path / "agent", "two-headed", overrides={"sleeps_per_block": 5}, **more)
+    assert "sleeps_per_block=5" in note(tmp_path, "starcraft-sleeps")
+
+
+def test_logs_without_settings_and_the_random_agent_have_no_differences(tmp_path):
+    write_run(tmp_path / "random", "random", preset="fast", settings=None)
+    assert note(tmp_path / "random") == ""
+    write_log(tmp_path / "others" / "life", pairwise())
+    assert note(tmp_path / "others") == ""
+    write_log(tmp_path / "damaged", pairwise())
+    (tmp_path / "damaged" / "config.json").write_text(
+        '{"overrides": 3, "syllabus": {"learning": [1]}, "preset": "paper"}'
+    )
+    (tmp_path / "damaged" / "summary.json").write_text("{}")
+    assert note(tmp_path / "damaged") == ""

@@ -7,9 +7,9 @@ import pytest
 
 from tests.metrics.logs import evaluate, learn, pairwise, write_log
 from wakesleep import UserError, logs
+from wakesleep.logs import read_log
 from wakesleep.metrics.experts import read_experts
-from wakesleep.metrics.lifetime import measure
-from wakesleep.metrics.read import read_log
+from wakesleep.metrics.lifetime import compute_metrics
 
 
 def first_file(folder):
@@ -181,7 +181,7 @@ def test_a_hundred_thousand_rows_take_under_a_second(tmp_path):
     for _ in range(3):
         begin = time.process_time()
         log = read_log(folder)
-        measure(log, experts)
+        compute_metrics(log, experts)
         seconds.append(time.process_time() - begin)
     assert len(log) == 100_000
-    assert min(seconds) < 1.0  # measured: see docs/metrics.md; the processor's time, so that others do not disturb
+    assert min(seconds) < 1.0  # measured: docs/results/speed.md; the processor's time, so that others do not disturb

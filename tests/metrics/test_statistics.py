@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wakesleep.metrics.statistics import compare, summarise
+from wakesleep.metrics.statistics import compare_with_baseline, summarise
 
 RANDOM = np.random.default_rng(0)
 BASE, BETTER, ALIKE = (RANDOM.normal(mean, 1, 12).tolist() for mean in (0, 3, 0))
@@ -41,7 +41,7 @@ def dunn_by_hand(groups, one, other):
 
 
 def test_kruskal_wallis_then_dunn_against_the_baseline():
-    found = compare({"alike": ALIKE, "baseline": BASE, "better": BETTER, "worse": WORSE}, "baseline")
+    found = compare_with_baseline({"alike": ALIKE, "baseline": BASE, "better": BETTER, "worse": WORSE}, "baseline")
     groups = (ALIKE, BASE, BETTER, WORSE)
     assert found.kruskal_p == pytest.approx(stats.kruskal(*groups).pvalue)
     for number, agent in ((0, "alike"), (2, "better"), (3, "worse")):
@@ -50,14 +50,14 @@ def test_kruskal_wallis_then_dunn_against_the_baseline():
 
 
 def test_without_a_difference_nothing_is_marked():
-    found = compare({"baseline": BASE, "alike": ALIKE}, "baseline")
+    found = compare_with_baseline({"baseline": BASE, "alike": ALIKE}, "baseline")
     assert found.kruskal_p > 0.05
     assert found.marks == {"alike": ""}
-    constant = compare({"baseline": [1.0, 1.0], "alike": [1.0, 1.0]}, "baseline")
+    constant = compare_with_baseline({"baseline": [1.0, 1.0], "alike": [1.0, 1.0]}, "baseline")
     assert constant == (1.0, {"alike": 1.0}, {"alike": ""})
 
 
 def test_comparing_needs_a_baseline_and_two_lifetimes_each():
-    assert compare({"baseline": BASE, "one": [1.0]}, "baseline") is None
-    assert compare({"a": BASE, "b": BETTER}, "baseline") is None
-    assert compare({"baseline": [1.0], "b": BETTER}, "baseline") is None
+    assert compare_with_baseline({"baseline": BASE, "one": [1.0]}, "baseline") is None
+    assert compare_with_baseline({"a": BASE, "b": BETTER}, "baseline") is None
+    assert compare_with_baseline({"baseline": [1.0], "b": BETTER}, "baseline") is None

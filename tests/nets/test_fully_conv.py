@@ -10,9 +10,9 @@ from tests.worlds.toys import Pointing
 from wakesleep import ActionSpec, ObservationSpec, UserError
 from wakesleep.nets.fully_conv import FullyConvConfig
 from wakesleep.nets.policy import MLPConfig, SharedNetworks, logits_and_value
-from wakesleep.wake.evaluate import evaluate
-from wakesleep.wake.learner import train
-from wakesleep.wake.rollout import start_life
+from wakesleep.wake.envs import evaluate
+from wakesleep.wake.jax_envs import JaxEnvs
+from wakesleep.wake.train import train
 from wakesleep.wake.vtrace import VTrace, VTraceConfig
 
 # as in StarCraft II: unit type, selected, density; a function and its arguments
@@ -115,10 +115,11 @@ def test_it_learns_to_point_at_a_mark():
         num_envs=64, num_steps=2, learning_rate=3e-3, entropy_coef=1e-2, normalise_advantages=True, network=network
     )
     learner = VTrace(world.observation_spec, world.action_spec, config)
-    state, life = learner.init(jax.random.key(0)), start_life(world, jax.random.key(1), 64)
-    before = evaluate(world, learner.policy(state), jax.random.key(2), 300).total_reward.mean()
-    state, life, _ = train(learner, state, world, life, jax.random.key(3), 400, 400)
-    after = evaluate(world, learner.policy(state), jax.random.key(2), 300).total_reward.mean()
+    envs = JaxEnvs(world, 64)
+    state, envs_state = learner.init(jax.random.key(0)), envs.reset(jax.random.key(1))
+    before = evaluate(envs, learner.policy(state), jax.random.key(2), 300).total_reward.mean()
+    state = train(learner, state, envs, envs_state, jax.random.key(3), 400).state
+    after = evaluate(envs, learner.policy(state), jax.random.key(2), 300).total_reward.mean()
     assert before < 0.05
     assert after > 0.9
 

@@ -16,9 +16,13 @@ from wakesleep.syllabus.scenarios import (
     paper_pairs,
     paper_syllabi,
 )
-from wakesleep.syllabus.seeds import evaluation_initial_states, evaluation_seeds, key_of, lifetime_seed
+from wakesleep.syllabus.seeds import evaluation_initial_states, evaluation_seeds, lifetime_seed
 from wakesleep.syllabus.syllabus import LearningBlock, Syllabus
+from wakesleep.wake.envs import key_from_seed
+from wakesleep.wake.make_envs import make_envs
 from wakesleep.worlds import registry
+from wakesleep.worlds.batch import draw_initial_states
+from wakesleep.worlds.host import EpisodeSeeds
 from wakesleep.worlds.minigrid import farama
 
 PAPER = registry.tasks("minigrid", paper_only=True)
@@ -80,8 +84,7 @@ def test_the_choice_of_thirty_six():
 def test_evaluation_layouts_are_the_real_environments():
     """Ours of a seed, and those of the minigrid package reset with it and then again and again."""
     for task in ("DoorKey_S6", "SimpleCrossing_S9N2"):
-        world = wakesleep.make(task)
-        starts = evaluation_initial_states(task, world, 5474506302624902014, 5)
+        starts = evaluation_initial_states(task, make_envs(task), 5474506302624902014, 5)
         env = farama.make_env(task)
         for episode in range(5):
             observation, _ = env.reset(seed=5474506302624902014 if episode == 0 else None)
@@ -89,12 +92,33 @@ def test_evaluation_layouts_are_the_real_environments():
         assert len({bytes(np.asarray(grid)) for grid in starts.state.grid}) > 1
 
 
-def test_other_worlds_are_evaluated_from_starts_of_their_own():
-    starts = evaluation_initial_states("Corridor_L9", Corridor(jax.numpy.int32(9)), 3, 50)
-    again = evaluation_initial_states("Corridor_L9", Corridor(jax.numpy.int32(9)), 3, 50)
+def test_other_worlds_are_evaluated_from_starts_of_their_own(monkeypatch):
+    monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
+    wakesleep.register("Corridor_L9", lambda: Corridor(jax.numpy.int32(9)), domain="corridor")
+    starts, again, other = (
+        evaluation_initial_states("Corridor_L9", make_envs("Corridor_L9"), seed, 50) for seed in (3, 3, 4)
+    )
     assert (starts.observation == again.observation).all()
+    assert (starts.observation != other.observation).any()
     assert len(set(starts.observation.ravel().tolist())) > 3
-    assert (key_of(2**40 + 1) != key_of(1)).all()
+    assert (key_from_seed(2**40 + 1) != key_from_seed(1)).all()
+
+
+def test_a_task_may_prescribe_its_evaluation_states(monkeypatch):
+    """It is given the world, the seed and how many; environments on the host begin by consecutive seeds."""
+    monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
+
+    def prescribed(world, seed, episodes):
+        return draw_initial_states(world, jax.random.key(seed + episodes), episodes)
+
+    wakesleep.register(
+        "Corridor_P9", lambda: Corridor(jax.numpy.int32(9)), domain="corridor", evaluation_states=prescribed
+    )
+    starts = evaluation_initial_states("Corridor_P9", make_envs("Corridor_P9"), 3, 50)
+    expected = draw_initial_states(Corridor(jax.numpy.int32(9)), jax.random.key(53), 50)
+    assert (starts.observation == expected.observation).all()
+    wakesleep.register("Pole_3", lambda: wakesleep.GymnasiumWorld("CartPole-v1", 2), domain="pole")
+    assert evaluation_initial_states("Pole_3", make_envs("Pole_3"), 2**33 + 5, 50) == EpisodeSeeds(5, 50)
 
 
 def write(tmp_path, text):

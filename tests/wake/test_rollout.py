@@ -10,9 +10,10 @@ import wakesleep
 from wakesleep.nets import actions
 from wakesleep.nets.policy import MLPConfig
 from wakesleep.sleep.replay import wake_buffer
-from wakesleep.wake.learner import train
+from wakesleep.wake.jax_envs import JaxEnvs
 from wakesleep.wake.ppo import PPO, PPOConfig
-from wakesleep.wake.rollout import Advice, act, collect, start_life
+from wakesleep.wake.rollout import Advice, HostPolicy, Recorder, act
+from wakesleep.wake.train import train
 from wakesleep.wake.vtrace import VTrace, VTraceConfig
 
 WORLD = wakesleep.make("DoorKey_S5")
@@ -24,13 +25,14 @@ def policy_of(seed, loudness=1.0):
     return eqx.tree_at(lambda p: p.head.weight, policy, policy.head.weight * loudness)
 
 
+collect = eqx.filter_jit(JaxEnvs.collect)
+
+
 @pytest.fixture(scope="module")
 def rollout():
     """By a policy that takes half of its actions on advice."""
-    return jax.jit(collect, static_argnums=4)(
-        WORLD, policy_of(0), start_life(WORLD, jax.random.key(0), 8), jax.random.key(1), 32,
-        Advice(policy_of(1, 300.0), jnp.float32(0.5)),
-    )[1]  # fmt: skip
+    envs, advice = JaxEnvs(WORLD, 8), Advice(policy_of(1, 300.0), jnp.float32(0.5))
+    return collect(envs, policy_of(0), envs.reset(jax.random.key(0)), jax.random.key(1), 32, advice)[1]
 
 
 def mixture(rollout, own, advisor, probability):
@@ -121,10 +123,9 @@ def test_vtrace_rho_is_against_the_mixture(rollout, monkeypatch):
 
 
 def test_episodes_go_on_between_rollouts():
-    run = jax.jit(collect, static_argnums=4)
-    life = start_life(WORLD, jax.random.key(0), 4)
-    middle, one = run(WORLD, policy_of(0), life, jax.random.key(1), 8)
-    _, two = run(WORLD, policy_of(0), middle, jax.random.key(2), 8)
+    envs = JaxEnvs(WORLD, 4)
+    middle, one = collect(envs, policy_of(0), envs.reset(jax.random.key(0)), jax.random.key(1), 8)
+    _, two = collect(envs, policy_of(0), middle, jax.random.key(2), 8)
     assert (two.observation[0] == middle.observation).all()
     going_on = ~one.ended[-1]
     assert (two.observation[0][going_on] == one.next_observation[-1][going_on]).all()
@@ -134,24 +135,55 @@ def test_advice_decays_step_by_step():
     """From 1 to 0 in half of the rollout: the advisor always turns left, the own policy never does."""
     left, right = (lambda view, at=at: jnp.zeros((*view.shape[:-3], 6)).at[..., at].set(50.0) for at in (0, 1))
     advice = Advice(left, jnp.float32(1.0), jnp.float32(1 / (64 * 50)))
-    _, rollout = collect(WORLD, right, start_life(WORLD, jax.random.key(0), 64), jax.random.key(1), 100, advice)
+    envs = JaxEnvs(WORLD, 64)
+    _, rollout = envs.collect(right, envs.reset(jax.random.key(0)), jax.random.key(1), 100, advice)
     advised = np.asarray(rollout.action == 0).mean(axis=1)
     np.testing.assert_allclose(advised[:50], 1 - np.arange(50) / 50, atol=0.2)
     assert (advised[50:] == 0).all()
-    assert advice.later(64 * 25).probability == pytest.approx(0.5)
-    assert advice.later(10**6).probability == 0
+    assert advice.after(64 * 25).probability == pytest.approx(0.5)
+    assert advice.after(10**6).probability == 0
 
 
-def test_train_carries_the_decay_on_and_remembers():
+@pytest.mark.parametrize("probability", [0.0, 0.5])
+def test_a_policy_outside_jax_acts_as_the_same_policy_in_jax(probability):
+    """Stepped from Python or compiled: the same actions, the same log-probabilities, the same episodes."""
+    envs, own, calls = JaxEnvs(WORLD, 4), policy_of(0, 100.0), []
+    advice = Advice(policy_of(1, 300.0), jnp.float32(probability), 1 / 100)
+    compiled = eqx.filter_jit(own)
+
+    def outside(seen):
+        calls.append(isinstance(seen, jax.core.Tracer))
+        return np.asarray(compiled(seen))
+
+    state = envs.reset(jax.random.key(0))
+    (_, inside), (_, stepped) = (
+        envs.collect(policy, state, jax.random.key(1), 12, advice) for policy in (own, HostPolicy(outside))
+    )
+    assert calls == [False] * 12  # it is called with values, once for each step
+    for one, two in zip(jax.tree.leaves(inside), jax.tree.leaves(stepped), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-5)
+    starts = envs.initial_states(jax.random.key(2), 5)
+    for greedy in (False, True):
+        one, two = (
+            envs.run_episodes(policy, starts, jax.random.key(3), greedy) for policy in (own, HostPolicy(outside))
+        )
+        np.testing.assert_array_equal(one.length, two.length)
+        np.testing.assert_allclose(one.total_reward, two.total_reward, rtol=1e-5)
+
+
+def test_train_carries_the_decay_on_and_records():
     """Advice that ends within the first of three rollouts is gone in the others."""
     left = lambda view: jnp.zeros((*view.shape[:-3], 6)).at[..., 0].set(50.0)  # noqa: E731
     config = PPOConfig(num_envs=4, num_steps=16, minibatch_size=64, epochs=1, learning_rate=0.0)
     learner = PPO(WORLD.observation_spec, SPEC, config)
     advice = Advice(left, jnp.float32(1.0), jnp.float32(1 / 64))
-    memory = wake_buffer(WORLD.observation_spec, SPEC, 3 * 64)
-    life = start_life(WORLD, jax.random.key(0), 4, memory)
-    _, life, _ = train(learner, learner.init(jax.random.key(1)), WORLD, life, jax.random.key(2), 3, 3, advice)
-    turned = np.asarray(life.memory.pairs.label == 0).reshape(3, 16, 4)
+    envs, recorder = JaxEnvs(WORLD, 4), wake_buffer(WORLD.observation_spec, SPEC, 3 * 64)
+    assert isinstance(recorder, Recorder)
+    result = train(
+        learner, learner.init(jax.random.key(1)), envs, envs.reset(jax.random.key(0)), jax.random.key(2), 3,
+        advice=advice, recorder=recorder,
+    )  # fmt: skip
+    turned = np.asarray(result.recorder.pairs.label == 0).reshape(3, 16, 4)
     assert turned[0, :4].mean() > 0.8
     assert turned[1:].mean() < 0.4  # a newborn turns left once in six
-    assert life.memory.written == 3 * 64
+    assert result.recorder.written == 3 * 64

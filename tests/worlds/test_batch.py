@@ -64,7 +64,7 @@ def test_renew_starts_the_new_pool_from_its_first():
 
 
 def test_pool_must_hold_the_environments():
-    with pytest.raises(UserError, match="at least as many starts"):
+    with pytest.raises(UserError, match="at least as many initial states"):
         reset_batch(draw_initial_states(Corridor(jnp.int32(4)), jax.random.key(0), 2), 3)
 
 

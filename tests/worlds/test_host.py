@@ -1,16 +1,18 @@
 """Environments outside JAX: made when they are needed, closed whatever happens, and their errors in one sentence."""
 
+from dataclasses import replace
 from functools import partial
 
 import gymnasium
+import jax
 import numpy as np
 import pytest
 from gymnasium.vector import SyncVectorEnv
 
 from wakesleep import GymnasiumWorld, UserError
 from wakesleep.errors import EnvironmentFailed, brief
-from wakesleep.worlds import host
-from wakesleep.worlds.host import EpisodeSeeds, HostWorldFactory, opened
+from wakesleep.wake.host_envs import HostEnvs
+from wakesleep.worlds.host import EpisodeSeeds, HostWorldFactory
 
 
 class Lamp(gymnasium.Env):
@@ -49,21 +51,21 @@ def test_as_many_environments_as_are_wanted():
         world = made.open(num_envs)
         assert world.num_envs == Lamp.alive == num_envs
         world.close()
-    with opened(made.with_envs(8), 2) as envs:  # an evaluation of two episodes
-        assert envs.num_envs == Lamp.alive == 2
+    with HostEnvs(made.with_envs(8))._opened(2) as running:  # an evaluation of two episodes
+        assert running.world.num_envs == Lamp.alive == 2
     assert Lamp.alive == 0
 
 
 def test_vector_environments_have_their_own_number():
     made = recipe(lambda: GymnasiumWorld(SyncVectorEnv([Lamp] * 3, autoreset_mode="NextStep")))
     assert made.fixed
-    with opened(made, 2) as envs:
-        assert envs.num_envs == 3
+    with HostEnvs(made)._opened(2) as running:
+        assert running.world.num_envs == 3
     assert made.with_envs(3).num_envs == 3
     with pytest.raises(UserError, match="acts in 4 environments, but there are always 3"):
         made.with_envs(4)
     with pytest.raises(UserError, match="acts in 4 environments, the world has 3"):
-        host.begin(made, 4, seed=0)
+        HostEnvs(replace(made, num_envs=4)).reset(jax.random.key(0))
     assert Lamp.alive == 0
 
 
@@ -73,16 +75,16 @@ def test_errors_are_one_sentence_and_close_what_was_opened(monkeypatch):
     with pytest.raises(
         EnvironmentFailed, match=r"failed at the start of an episode \(KeyError: 'no lamp', test_host.py"
     ):
-        host.begin(made, 2, seed=0)
+        HostEnvs(made.with_envs(2)).reset(jax.random.key(0))
     assert Lamp.alive == 0
     monkeypatch.setattr(Lamp, "error", None)
-    running = host.begin(made, 2, seed=0)
+    running = HostEnvs(made.with_envs(2)).reset(jax.random.key(0))
     with pytest.raises(EnvironmentFailed, match="0 to 1"):
         running.step(np.array([0, 2]))
     running.close()
     running.close()  # twice does no harm
     assert Lamp.alive == 0
-    with pytest.raises(ZeroDivisionError), opened(made, 1):
+    with pytest.raises(ZeroDivisionError), HostEnvs(made)._opened(1):
         raise ZeroDivisionError
     assert Lamp.alive == 0
 

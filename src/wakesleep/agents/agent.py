@@ -1,7 +1,7 @@
 """What an agent is. Its whole memory is one value; a life is a fold over it.
 
 Nothing here gets a task's name, number, or the news that it changed. What an agent is told is what the paper's is told:
-here is a world to live in for a while (`live`), now it is time to sleep (`sleep`), good morning (`wake`).
+now you wake (`wake`), here are environments to learn in for a while (`train`), now it is time to sleep (`sleep`).
 """
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -9,13 +9,12 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from jaxtyping import Array, Key
 
 from wakesleep.nets.policy import Actor
-from wakesleep.wake.learner import Progress
-from wakesleep.wake.rollout import Life
-from wakesleep.worlds.host import AnyWorld
+from wakesleep.wake.envs import Envs
+from wakesleep.wake.train import TrainingLog
 
 
 class Budget(NamedTuple):
-    """What an agent takes, beside its steps."""
+    """What an agent takes, beside its environment steps."""
 
     parameters: int
     """Numbers that it learns, in all its networks."""
@@ -24,9 +23,9 @@ class Budget(NamedTuple):
 
 
 class SleepLog(NamedTuple):
-    """What can be said of a sleep, for the record: arrays by name."""
+    """Diagnostics of a sleep: trees of arrays by name, kept in the lifetime's folder."""
 
-    numbers: dict[str, Any]
+    arrays: dict[str, Any]
 
 
 @runtime_checkable
@@ -36,32 +35,32 @@ class Agent(Protocol):
     num_envs: int
     """Environments that it acts in at the same time."""
     num_steps: int
-    """Steps of every environment in one iteration of `live`."""
+    """Steps of every environment in one iteration of `train`."""
     sleeps_per_block: int
     """How often it sleeps in a learning block, at even intervals; 0: never."""
 
     def init(self, key: Key[Array, ""]) -> Any:
-        """A newborn's state."""
+        """The state of an agent that has learned nothing: a pytree of arrays."""
         ...
 
-    def wake(self, state: Any, world: AnyWorld, key: Key[Array, ""], steps: int) -> Any:
-        """Begin to live, after birth, after a sleep, or in another block; it will be for so many environment steps."""
+    def wake(self, state: Any, envs: Envs, key: Key[Array, ""], steps: int) -> Any:
+        """Begin a stretch of `steps` environment steps of learning: a block, or what follows a sleep inside it."""
         ...
 
-    def live(
-        self, state: Any, world: AnyWorld, life: Life, key: Key[Array, ""], iterations: int, chunk: int
-    ) -> tuple[Any, Life, Progress]:
-        """Act and learn for so many iterations, at most `chunk`."""
+    def train(
+        self, state: Any, envs: Envs, envs_state: Any, key: Key[Array, ""], iterations: int, chunk: int
+    ) -> tuple[Any, Any, TrainingLog]:
+        """Act and learn for so many iterations, at most `chunk`. Returns the states of agent and environments."""
         ...
 
     def sleep(self, state: Any, key: Key[Array, ""]) -> tuple[Any, SleepLog]:
-        """Consolidate."""
+        """Consolidate what was learned since waking."""
         ...
 
     def policy(self, state: Any) -> Actor:
-        """What acts in an evaluation."""
+        """The policy that acts in evaluation blocks."""
         ...
 
     def budget(self, state: Any) -> Budget:
-        """What it takes."""
+        """What the agent takes."""
         ...

@@ -8,37 +8,37 @@ born anew.
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key
 
 from wakesleep.agents.agent import Budget, SleepLog
-from wakesleep.agents.baselines import count_parameters
 from wakesleep.errors import UserError
 from wakesleep.nets.policy import Actor
 from wakesleep.sleep.architectures import ModelConfig
 from wakesleep.sleep.consolidate import SleepConfig, consolidate
 from wakesleep.sleep.diagnose import diagnose
 from wakesleep.sleep.replay import RandomReplay, WakeBuffer, random_replay, wake_buffer
-from wakesleep.wake.evaluate import evaluate
-from wakesleep.wake.learner import Progress, train
+from wakesleep.wake.envs import Envs, evaluate
+from wakesleep.wake.learner import AdoptsPolicy, count_parameters, num_parameters, policy_of
+from wakesleep.wake.learners import LearnerConfig, make_learner
 from wakesleep.wake.ppo import PAPER
-from wakesleep.wake.presets import Config, make_learner
-from wakesleep.wake.rollout import Advice, Life
-from wakesleep.worlds.host import AnyWorld
+from wakesleep.wake.rollout import Advice
+from wakesleep.wake.train import TrainingLog, train
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
 
 @dataclass(frozen=True)
 class WakeSleepConfig:
-    """What the agent is told. The defaults are the paper's for Minigrid."""
+    """Settings of the agent. The defaults are the paper's for Minigrid."""
 
-    learner: Config = PAPER
+    learner: LearnerConfig = PAPER
+    """Settings of the wake learner, PPO's or V-trace's or another's."""
     model: ModelConfig = ModelConfig()
     sleep: SleepConfig = SleepConfig()
     sleeps_per_block: int = 1
+    """How often it sleeps in a learning block, at even intervals."""
     wake_buffer_size: int = 20_000
     """Pairs in the wake buffer."""
     random_replay_per_sleep: int = 256
@@ -55,11 +55,11 @@ class WakeSleepConfig:
     """Share of the time until the next sleep in which it falls to 0. With the paper's Minigrid blocks that is never
     less than 100,000 steps: it keeps shortened lives in proportion. In StarCraft II the paper's rule is this one."""
     reset_at_waking: bool = True
-    """Whether the wake learner is born anew."""
+    """Whether every waking begins with a fresh wake learner."""
     copy_weights: bool = False
     """Whether a fresh wake learner takes over the sleep policy, if that does better in a mini evaluation."""
     mini_evaluation_episodes: int = 10
-    """Episodes of it."""
+    """Episodes of that mini evaluation, of each of the two policies."""
 
     def __post_init__(self) -> None:
         if self.sleeps_per_block < 1:
@@ -72,7 +72,7 @@ class WakeSleepConfig:
 
 
 class WakeSleepState(NamedTuple):
-    """All that the agent is."""
+    """The agent's whole memory."""
 
     learner: Any
     model: Any
@@ -87,7 +87,7 @@ class WakeSleepState(NamedTuple):
 
 
 class WakeSleepAgent:
-    """The agent. See `agent.py` for the interface."""
+    """The wake-sleep agent (`agent.py` has the interface)."""
 
     def __init__(self, observation: ObservationSpec, action: ActionSpec, config: WakeSleepConfig | None = None) -> None:
         self.observation_spec, self.action_spec, self.config = observation, action, config or WakeSleepConfig()
@@ -96,7 +96,7 @@ class WakeSleepAgent:
         self.sleeps_per_block = self.config.sleeps_per_block
 
     def init(self, key: Key[Array, ""]) -> WakeSleepState:
-        """Newborn: nothing learned, nothing kept."""
+        """Fresh networks and empty buffers."""
         config, specs = self.config, (self.observation_spec, self.action_spec)
         learner_key, model_key = jax.random.split(key)
         buffer = wake_buffer(*specs, config.wake_buffer_size, config.logits_as_labels)
@@ -105,7 +105,7 @@ class WakeSleepAgent:
         learner, zero = self.learner.init(learner_key), jnp.int32(0)
         return WakeSleepState(learner, model, buffer, replay, np.array(0), zero, jnp.int32(config.advice_steps))
 
-    def wake(self, state: WakeSleepState, world: AnyWorld, key: Key[Array, ""], steps: int) -> WakeSleepState:
+    def wake(self, state: WakeSleepState, envs: Envs, key: Key[Array, ""], steps: int) -> WakeSleepState:
         """An empty buffer, advice at its height, and as told a fresh learner, which may take over the sleep policy."""
         config = self.config
         buffer = wake_buffer(self.observation_spec, self.action_spec, config.wake_buffer_size, config.logits_as_labels)
@@ -113,44 +113,49 @@ class WakeSleepAgent:
         if config.reset_at_waking:
             learner = self.learner.init(birth_key)
         if config.copy_weights and state.sleeps > 0:
-            both = (learner.networks.policy, state.model)
-            own, slept = (
-                evaluate(world, actor, trial_key, config.mini_evaluation_episodes).total_reward.mean() for actor in both
-            )
-            if slept > own:
-                networks = eqx.tree_at(lambda networks: networks.policy, learner.networks, state.model.policy)
-                learner = learner._replace(networks=networks)
+            learner = self._with_better_policy(learner, state.model, envs, trial_key)
         advised = jnp.int32(max(1, min(config.advice_steps, round(config.advice_share * steps))))
         return state._replace(learner=learner, buffer=buffer, awake=jnp.int32(0), advised=advised)
 
-    def live(
-        self, state: WakeSleepState, world: AnyWorld, life: Life, key: Key[Array, ""], iterations: int, chunk: int
-    ) -> tuple[WakeSleepState, Life, Progress]:
-        """Learn, on advice once there has been a sleep."""
+    def _with_better_policy(self, learner: Any, model: Any, envs: Envs, key: Key[Array, ""]) -> Any:
+        """The learner with the sleep policy, if that does better than its own in a mini evaluation."""
+        if not isinstance(self.learner, AdoptsPolicy) or not hasattr(model, "policy"):
+            raise UserError("copy_weights needs a learner that adopts policies and a sleep model that holds one")
+        own, slept = (
+            evaluate(envs, policy, key, self.config.mini_evaluation_episodes).total_reward.mean()
+            for policy in (policy_of(self.learner, learner), model)
+        )
+        return self.learner.with_policy(learner, model.policy) if slept > own else learner
+
+    def train(
+        self, state: WakeSleepState, envs: Envs, envs_state: Any, key: Key[Array, ""], iterations: int, chunk: int
+    ) -> tuple[WakeSleepState, Any, TrainingLog]:
+        """Act and learn, on advice once there has been a sleep, and keep what happens in the wake buffer."""
         start = jnp.float32(self.config.advice if state.sleeps > 0 else 0.0)
-        advice = Advice(state.model, start, start / state.advised).later(state.awake)
-        life = life._replace(memory=state.buffer)
-        learner, life, progress = train(self.learner, state.learner, world, life, key, iterations, chunk, advice)
-        awake, buffer = state.awake + iterations * self.num_envs * self.num_steps, life.memory
-        assert isinstance(buffer, WakeBuffer)
-        state = state._replace(learner=learner, buffer=buffer, awake=awake)
-        return state, life._replace(memory=None), progress
+        advice = Advice(state.model, start, start / state.advised).after(state.awake)
+        result = train(
+            self.learner, state.learner, envs, envs_state, key, iterations,
+            chunk=chunk, advice=advice, recorder=state.buffer,
+        )  # fmt: skip
+        awake = state.awake + iterations * self.num_envs * self.num_steps
+        state = state._replace(learner=result.state, buffer=result.recorder, awake=awake)
+        return state, result.envs_state, result.log
 
     def sleep(self, state: WakeSleepState, key: Key[Array, ""]) -> tuple[WakeSleepState, SleepLog]:
         """Consolidate the wake buffer, then leave a few of its pairs to random replay."""
-        sleep_key, keep_key, look_key = jax.random.split(key, 3)
+        sleep_key, keep_key, diagnose_key = jax.random.split(key, 3)
         config, number = self.config, int(state.sleeps)
         model, curves = consolidate(state.model, state.buffer, state.replay, sleep_key, config.sleep, number == 0)
-        looked = diagnose(self.action_spec, state.model, model, state.buffer, state.replay, number, look_key)
+        diagnostics = diagnose(self.action_spec, state.model, model, state.buffer, state.replay, number, diagnose_key)
         replay = state.replay.add(state.buffer, config.random_replay_per_sleep, keep_key)
-        slept = SleepLog({"curves": curves, **looked})
-        return state._replace(model=model, replay=replay, sleeps=state.sleeps + 1), slept
+        log = SleepLog({"curves": curves, **diagnostics})
+        return state._replace(model=model, replay=replay, sleeps=state.sleeps + 1), log
 
     def policy(self, state: WakeSleepState) -> Actor:
-        """The sleep policy."""
+        """The sleep policy: it acts in evaluation blocks, and advises."""
         return state.model
 
     def budget(self, state: WakeSleepState) -> Budget:
-        """All networks; both buffers."""
-        parameters = count_parameters(state.learner.networks) + count_parameters(state.model)
+        """Parameters of learner and sleep model; bytes of both buffers."""
+        parameters = num_parameters(self.learner, state.learner) + count_parameters(state.model)
         return Budget(parameters, state.buffer.pairs.bytes + state.replay.pairs.bytes)

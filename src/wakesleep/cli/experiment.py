@@ -11,7 +11,7 @@ from wakesleep.jobs import load_modules
 
 
 def experiment(
-    file: tyro.conf.Positional[Path],
+    name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME-OR-FILE")],
     out: Path,
     jobs: int = 0,
     ray: Annotated[tuple[str, ...] | None, tyro.conf.arg(metavar="[ADDRESS]")] = None,
@@ -20,21 +20,20 @@ def experiment(
     """Run agents x syllabi x seeds; what is finished is not done again, what was interrupted goes on.
 
     Args:
-        file: the experiment as YAML, such as configs/minigrid-pairwise.yaml (docs/experiments.md).
+        name: a shipped experiment such as minigrid-quick or minigrid-pairwise, or a YAML file of yours.
         out: folder for all its lifetimes.
         jobs: how many at a time, one core each; 0: one for every core.
         ray: run on a Ray cluster, at this address or at hand; without one, one is started here.
         load: modules of yours to import first: they register tasks and agents.
     """
-    from wakesleep.experiments.grid import load_grid
+    from wakesleep.experiments.grid import find_grid, load_grid
     from wakesleep.experiments.run import is_finished, run_experiment
-    from wakesleep.jobs import explained
 
     load_modules(load)
     if ray is not None and len(ray) > 1:
         raise UserError(f"--ray takes one address, not {len(ray)}: {' '.join(ray)}")
     address = None if ray is None else "".join(ray)
-    planned = load_grid(file)
+    planned = load_grid(find_grid(name), load)
     try:
         outcome = run_experiment(planned, out, jobs, address, load)
     except KeyboardInterrupt:
@@ -44,7 +43,8 @@ def experiment(
     failed = f", {len(outcome.failures)} failed" if outcome.failures else ""
     print(f"{len(planned)} lifetimes in {out}: {outcome.finished} finished now, {outcome.before} before{failed}")
     if outcome.failures:
-        for name, error in outcome.failures.items():
-            print(f"wakesleep: {name} failed: {explained(error)}", file=sys.stderr)
-        print(f"wakesleep: more on that in {out / 'failures.txt'}; the same command tries again", file=sys.stderr)
+        count = f"{len(outcome.failures)} of {len(planned)} lifetimes failed"
+        print(
+            f"wakesleep: {count}: see above and {out / 'failures.txt'}; the same command tries again", file=sys.stderr
+        )
         sys.exit(1)

@@ -13,7 +13,7 @@ from wakesleep.errors import UserError
 from wakesleep.jobs import load_modules
 
 if TYPE_CHECKING:
-    from wakesleep.wake.experts import Expert
+    from wakesleep.experts.expert import Expert
 
 
 @dataclass(frozen=True)
@@ -30,31 +30,33 @@ class Train:
     """Environment steps of each; rounded down to whole rollouts."""
     seeds: int = 1
     """How many of each task: seeds 0, 1, ..."""
+    learner: str | None = None
+    """ppo, vtrace, or one of yours; by default PPO in Minigrid and V-trace in StarCraft II."""
     preset: str = "fast"
-    """Learner. Minigrid: paper (PPO with the paper's settings), fast (PPO tuned for reliability), vtrace; StarCraft II
-    (V-trace): paper, fast."""
+    """paper (the paper's settings) or fast (tuned for a small machine)."""
+    overrides: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = ()
+    """Settings of the learner that differ from the preset: learning_rate=1e-3."""
     jobs: int = 0
     """How many at a time, one core each; 0: one for every core."""
     load: tuple[str, ...] = ()
     """Modules of yours to import first: they register tasks."""
 
     def run(self) -> None:
-        """Do it."""
+        """Train what is missing."""
+        from wakesleep.experts.train import train_experts
         from wakesleep.jobs import default_workers
-        from wakesleep.syllabus.syllabus import specs_of
-        from wakesleep.wake.experts import train_experts
-        from wakesleep.wake.presets import fitted, preset
+        from wakesleep.settings import parse_overrides
         from wakesleep.worlds import registry
 
         load_modules(self.load)
         if self.seeds < 1:
             raise UserError(f"there must be at least one seed, not {self.seeds}")
         tasks = self.tasks or registry.tasks(self.domain, paper_only=self.domain == "minigrid")
-        if len(domains := {registry.task_info(name).domain for name in tasks}) > 1:
-            raise UserError(f"one folder holds experts of one domain, not of {' and '.join(sorted(domains))}")
-        workers = self.jobs or default_workers()
-        config = fitted(preset(self.preset, registry.task_info(tasks[0]).domain), specs_of(tasks[0])[0])
-        train_experts(self.out, tasks, range(self.seeds), config, self.steps, workers, self.load)
+        train_experts(
+            self.out, tasks, range(self.seeds), self.steps, preset=self.preset,
+            overrides=parse_overrides(self.overrides), learner=self.learner,
+            workers=self.jobs or default_workers(), load=self.load,
+        )  # fmt: skip
         Console().print(f"Experts are in {self.out}. See them: wakesleep experts show {self.out}")
 
 
@@ -70,9 +72,9 @@ class Show:
     """Modules of yours to import first: they register tasks."""
 
     def run(self) -> None:
-        """Do it."""
-        from wakesleep.wake import similarity
-        from wakesleep.wake.experts import load_experts
+        """Print a table of experts, and the matrix of similarities."""
+        from wakesleep.experts import similarity
+        from wakesleep.experts.expert import load_experts
 
         load_modules(self.load)
         console = Console()
@@ -114,12 +116,13 @@ class Export:
     """Modules of yours to import first: they register tasks."""
 
     def run(self) -> None:
-        """Do it."""
+        """Record and write the episodes."""
         import jax
 
-        from wakesleep.wake.experts import compiled_world_of, load_experts
-        from wakesleep.wake.l2m_export import export_release
-        from wakesleep.wake.trajectories import export_minari
+        from wakesleep.experts.expert import load_experts
+        from wakesleep.experts.l2m_export import export_release
+        from wakesleep.experts.trajectories import export_minari
+        from wakesleep.wake.make_envs import jax_world
 
         load_modules(self.load)
         experts = [expert for expert in load_experts(self.experts)[0] if expert.seed == self.seed]
@@ -127,12 +130,12 @@ class Export:
             raise UserError(f"{self.experts} has no finished expert of seed {self.seed}")
         for expert in experts:
             name, key = f"{self.namespace}/{expert.task}/expert-v0", jax.random.key(self.seed)
-            who = expert.task, compiled_world_of(expert.task, "export"), expert.policy, key, self.episodes
+            who = expert.task, jax_world(expert.task, "export"), expert.policy, key, self.episodes
             if self.layout == "l2m":
                 folder, steps = export_release(*who, self.out)
                 print(f"{self.episodes} episodes, {steps} steps: {folder}")
                 continue
-            data = export_minari(*who, name, expert.algorithm)
+            data = export_minari(*who, name, expert.learner)
             print(f'{data.total_episodes} episodes, {data.total_steps} steps: minari.load_dataset("{name}")')
 
 

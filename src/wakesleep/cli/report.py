@@ -9,7 +9,7 @@ from wakesleep.errors import UserError
 from wakesleep.jobs import load_modules
 
 if TYPE_CHECKING:
-    from wakesleep.report.lives import Life
+    from wakesleep.reporting.lives import StoredLifetime
 
 PORT = 8765
 
@@ -40,14 +40,12 @@ def report(
         port: of that address.
         load: modules of yours to import first: they register tasks and agents.
     """
-    from wakesleep.report.data import Reporter, ReportRequest, check
-    from wakesleep.report.page import page, write_page
-    from wakesleep.report.serve import make_server
+    from wakesleep.reporting.data import Reporter, ReportRequest
+    from wakesleep.reporting.page import page, write_page
+    from wakesleep.reporting.serve import make_server
 
     load_modules(load)
-    wanted = ReportRequest(runs, experts, baseline, paper, details)
-    check(wanted)
-    reporter = Reporter(wanted)
+    reporter = Reporter(ReportRequest(runs, experts, baseline, paper, details))
     data = reporter.data()
     if not serve:
         text = page(data, title)
@@ -75,8 +73,8 @@ def export_logs(
         tensorboard: folder to write event files to; look at it with `tensorboard --logdir`.
         wandb: project to write to; WANDB_MODE=offline keeps it on this machine.
     """
-    from wakesleep.report.lives import find_lives
-    from wakesleep.report.scalars import Logger, TensorBoard, WeightsAndBiases, export
+    from wakesleep.reporting.lives import find_lives
+    from wakesleep.reporting.scalars import Logger, TensorBoard, WeightsAndBiases, export
 
     if not runs:
         raise UserError("name at least one folder of lifetimes: wakesleep export-logs RUNS --tensorboard DIR")
@@ -84,7 +82,7 @@ def export_logs(
         raise UserError("name where curves go: --tensorboard FOLDER or --wandb PROJECT, one of them")
     lives = find_lives(runs)
 
-    def logger(life: "Life") -> Logger:
+    def logger(life: "StoredLifetime") -> Logger:
         return TensorBoard(tensorboard, life) if tensorboard else WeightsAndBiases(str(wandb), life)
 
     count = export(lives, logger)

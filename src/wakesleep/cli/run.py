@@ -1,65 +1,57 @@
 """`wakesleep run` and `wakesleep resume`: one lifetime."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 
-from wakesleep.errors import UserError
 from wakesleep.jobs import load_modules
-
-if TYPE_CHECKING:
-    from wakesleep.syllabus.syllabus import Syllabus
 
 
 def run(
     out: Path,
     agent: str = "hidden",
-    preset: str = "fast",
+    learner: str | None = None,
+    preset: str | None = None,
     overrides: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = (),
-    scenario: str = "pairwise",
+    scenario: str | None = None,
     tasks: tuple[str, ...] = (),
     domain: str = "minigrid",
     syllabus: Path | None = None,
     scale: float = 1.0,
     episodes: int = 100,
     seed: int = 0,
+    keep_policies: bool = False,
     load: tuple[str, ...] = (),
 ) -> None:
     """Run one agent through one syllabus.
 
     Args:
         out: folder of this lifetime; if it was interrupted there, it goes on.
-        agent: random, baseline, expert, hidden, hidden-er, hidden-er-rar, hidden-er-gr, two-headed or sequential.
-        preset: paper (the paper's settings) or fast (for a small machine).
-        overrides: settings that differ from the preset: sleep.iterations=5000 sleeps_per_block=2 (config.json has all
-            names).
-        scenario: pairwise, alternating, condensed or dispersed.
-        tasks: two for pairwise and alternating; for the others all of the paper's tasks of the domain (all, if it is
-            yours) unless given.
+        agent: random, baseline, fresh-learner, hidden, hidden-er, hidden-er-rar, hidden-er-gr, two-headed, sequential,
+            or one of yours (`wakesleep agents` lists them).
+        learner: another wake learner: ppo, vtrace, or one of yours.
+        preset: paper (the paper's settings) or fast (for a small machine); fast, unless the agent has no presets.
+        overrides: settings that differ from the preset: sleep.iterations=5000 sleeps_per_block=2 (`wakesleep agents
+            NAME` lists them).
+        scenario: pairwise, alternating, condensed or dispersed; pairwise for two tasks, else condensed.
+        tasks: those of the paper in the domain, unless given.
         domain: whose tasks: minigrid, starcraft, starcraft-small.
-        syllabus: a syllabus of your own as a YAML file, in place of scenario and tasks (docs/lifetimes.md).
+        syllabus: a syllabus of your own as a YAML file, in place of scenario and tasks.
         scale: of the lengths of all learning blocks.
         episodes: of each task in an evaluation block.
         seed: of the agent and of the syllabus.
-        load: modules of yours to import first: they register tasks.
+        keep_policies: keep the policy at the end of every learning block.
+        load: modules of yours to import first: they register tasks, agents and learners.
     """
-    from wakesleep.agents.settings import parse_overrides
+    from wakesleep.api import life_syllabus
     from wakesleep.lifetime.spec import LifetimeSpec
-    from wakesleep.syllabus.custom import load_syllabus
+    from wakesleep.settings import parse_overrides
 
     load_modules(load)
     parsed = parse_overrides(overrides)
-    if syllabus is not None:
-        if tasks or scale != 1.0 or episodes != 100 or domain != "minigrid":
-            raise UserError(
-                "--syllabus has tasks, lengths and episodes of its own:"
-                " leave --tasks, --domain, --scale and --episodes out"
-            )
-        made = load_syllabus(syllabus, seed)
-    else:
-        made = _syllabus(scenario, tasks or _tasks_of(scenario, domain), scale, episodes, seed)
-    _run(LifetimeSpec(agent, preset, made, seed, parsed), out)
+    made = life_syllabus(syllabus, tasks, scenario, domain, seed, scale, episodes)
+    _run(LifetimeSpec(agent, preset, made, seed, parsed, "", learner, load, keep_policies), out)
 
 
 def resume(folder: tyro.conf.Positional[Path], load: tuple[str, ...] = ()) -> None:
@@ -80,19 +72,3 @@ def _run(spec: object, folder: Path) -> None:
     from wakesleep.lifetime.spec import run_lifetime
 
     run_jobs([Job(folder.name, run_lifetime, (spec, folder))], 1, "lifetime")
-
-
-def _tasks_of(scenario: str, domain: str) -> tuple[str, ...]:
-    """What a scenario over all tasks has where none are named."""
-    from wakesleep.worlds import registry
-
-    if scenario not in ("condensed", "dispersed"):
-        return ()
-    return registry.tasks(domain, paper_only=True) or registry.tasks(domain)
-
-
-def _syllabus(scenario: str, tasks: tuple[str, ...], scale: float, episodes: int, seed: int) -> "Syllabus":
-    from wakesleep.syllabus.scenarios import make_syllabus
-    from wakesleep.syllabus.seeds import lifetime_seed
-
-    return make_syllabus(scenario, tasks, lifetime_seed(seed, 0), scale, episodes)

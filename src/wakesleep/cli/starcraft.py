@@ -24,10 +24,10 @@ class Maps:
     """When enemies return in the two groups of Zerglings and Banelings: when both are dead, or each by itself."""
 
     def run(self) -> None:
-        """Do it."""
-        from wakesleep.worlds.starcraft.maps import Returns, make_maps
+        """Make the maps and print their files."""
+        from wakesleep.worlds.starcraft.maps import RespawnRule, make_maps
 
-        for file in make_maps(self.source, self.out, Returns(self.returns)):
+        for file in make_maps(self.source, self.out, RespawnRule(self.returns)):
             print(file)
 
 
@@ -36,7 +36,7 @@ class Check:
     """See whether PySC2, the game and all maps are there."""
 
     def run(self) -> None:
-        """Do it."""
+        """Print a table of what was found."""
         from wakesleep.worlds.starcraft import compat
         from wakesleep.worlds.starcraft.game import MAPS, map_file
 

@@ -32,10 +32,10 @@ class Distil:
     """How many at a time, one core each; 0: one for every core."""
 
     def run(self) -> None:
-        """Do it."""
-        from wakesleep.agents.settings import parse_overrides
+        """Run the study and print its table."""
         from wakesleep.experiments import studies
         from wakesleep.jobs import default_workers
+        from wakesleep.settings import parse_overrides
 
         workers, overrides = self.jobs or default_workers(), parse_overrides(self.overrides)
         results = studies.distil(
@@ -80,10 +80,10 @@ class Follow:
     """How many at a time, one core each; 0: one for every core."""
 
     def run(self) -> None:
-        """Do it."""
-        from wakesleep.agents.settings import parse_overrides
+        """Run the study and print its table."""
         from wakesleep.experiments import studies
         from wakesleep.jobs import default_workers
+        from wakesleep.settings import parse_overrides
 
         workers, overrides = self.jobs or default_workers(), parse_overrides(self.overrides)
         results = studies.follow(

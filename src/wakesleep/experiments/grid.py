@@ -16,14 +16,14 @@ All agents live through a syllabus before the next one begins: what is there at 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from wakesleep import store
-from wakesleep.agents.presets import agent_config, make_agent
+from wakesleep.agents.presets import agent_config, has_presets, make_agent
 from wakesleep.errors import UserError
 from wakesleep.lifetime.plan import plan
 from wakesleep.lifetime.spec import LifetimeSpec
@@ -31,11 +31,11 @@ from wakesleep.syllabus.custom import check_keys, load_syllabus
 from wakesleep.syllabus.scenarios import SCENARIOS, SYLLABI, make_syllabus, paper_syllabi
 from wakesleep.syllabus.seeds import lifetime_seed
 from wakesleep.syllabus.syllabus import EPISODES, Syllabus, specs_of
-from wakesleep.wake.experts import world_of
+from wakesleep.wake.make_envs import make_envs
 from wakesleep.worlds import registry
 
 KEYS = ("scenario", "domain", "preset", "syllabi", "seeds", "scale", "episodes", "agents")
-AGENT_KEYS = ("name", "label", "preset", "settings")
+AGENT_KEYS = ("name", "label", "preset", "learner", "settings")
 CUSTOM = "custom"
 
 
@@ -53,11 +53,26 @@ class GridAgent:
 
     name: str
     label: str
-    preset: str
+    preset: str | None
+    learner: str | None
     settings: dict[str, Any]
 
 
-def load_grid(file: Path) -> list[Planned]:
+SHIPPED = Path(__file__).parents[1] / "configs"
+"""Experiments that come with the package: the paper's, and small ones."""
+
+
+def find_grid(name: str) -> Path:
+    """The file of an experiment: a path, or the name of a shipped one."""
+    if Path(name).suffix in (".yaml", ".yml") or Path(name).is_file():
+        return Path(name)
+    shipped = {file.stem: file for file in sorted(SHIPPED.glob("*.yaml"))}
+    if name not in shipped:
+        raise UserError(f"no experiment is called {name!r}: there are {', '.join(shipped)}, or name a YAML file")
+    return shipped[name]
+
+
+def load_grid(file: Path, load: Sequence[str] = ()) -> list[Planned]:
     """All lifetimes of an experiment, in the order in which they are run. Anything not understood is refused."""
     content = store.load_yaml(file)
     check_keys(content, KEYS, f"{file}")
@@ -78,7 +93,9 @@ def load_grid(file: Path) -> list[Planned]:
             for seed in seeds:
                 for agent in agents:
                     label = agent.label if agent.label != agent.name else ""
-                    spec = LifetimeSpec(agent.name, agent.preset, syllabus, seed, agent.settings, label)
+                    spec = LifetimeSpec(
+                        agent.name, agent.preset, syllabus, seed, agent.settings, label, agent.learner, tuple(load)
+                    )
                     planned.append(Planned(f"{scenario}/{agent.label}/{number:0{digits}d}-{seed}", spec))
     return planned
 
@@ -97,9 +114,11 @@ def _agents(content: dict[str, Any], file: Path) -> list[GridAgent]:
             raise UserError(f"{where} needs a `name`, not {name!r}")
         if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
             raise UserError(f"{where}: `settings` is a mapping such as {{sleep.iterations: 5000}}, not {settings!r}")
-        if not isinstance(own := entry.get("preset", preset), str):
-            raise UserError(f"{where}: `preset` is paper or fast, not {own!r}")
-        agents.append(GridAgent(name, _label(entry.get("label", name), where), own, settings))
+        own = entry.get("preset", preset if has_presets(name) else None)
+        for key, value in (("preset", own), ("learner", entry.get("learner"))):
+            if not isinstance(value, str | None):
+                raise UserError(f"{where}: `{key}` is a name, not {value!r}")
+        agents.append(GridAgent(name, _label(entry.get("label", name), where), own, entry.get("learner"), settings))
     with _at(file, "agents"):
         _check_distinct([agent.label for agent in agents], "; give one of them a label of its own")
     return agents
@@ -161,10 +180,10 @@ def _check_agents(syllabi: list[Syllabus], agents: list[GridAgent], file: Path) 
     specs, domain = specs_of(task), registry.task_info(task).domain
     for agent in agents:
         with _at(file, f"agent {agent.label}"):
-            config = agent_config(agent.name, agent.preset, agent.settings, domain, specs[0])
+            config = agent_config(agent.name, agent.preset, agent.settings, domain, specs[0], agent.learner)
             made = make_agent(agent.name, *specs, config)
             plan(made, shortest)
-            world_of(task, made.num_envs)
+            make_envs(task, made.num_envs)
 
 
 @contextmanager

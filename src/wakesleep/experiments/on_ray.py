@@ -92,7 +92,7 @@ class _Fleet:
             ray.get_runtime_context().get_node_id(), soft=True
         )
         self.home = ray.remote(_Home).options(num_cpus=0, scheduling_strategy=here).remote()
-        self.live = ray.remote(_live).options(num_cpus=1, max_retries=0)
+        self.remote = ray.remote(_run_remotely).options(num_cpus=1, max_retries=0)
         self.running: dict[Any, Planned] = {}
         self.attempts: dict[str, int] = {}
         self.at_home: dict[str, bool] = {}
@@ -117,7 +117,7 @@ class _Fleet:
         with store.folder_lock(folder, lambda: self.view.show(name, 0.0, WAITING)):
             files = _to_go_on(folder)
         about = life.spec.to_json()
-        ref = self.live.remote(name, self.attempts[name], about, files, self.home, self.load, versions())
+        ref = self.remote.remote(name, self.attempts[name], about, files, self.home, self.load, versions())
         self.running[ref] = life
         self.view.show(name, self.view.done.get(name, 0.0), "waiting for a core")
 
@@ -169,7 +169,7 @@ class _Fleet:
             _write(self.out / name, files)
 
 
-def _live(
+def _run_remotely(
     name: str, attempt: int, about: dict[str, Any], files: Files, home: Any, load: tuple[str, ...],
     expected: Mapping[str, str],
 ) -> tuple[str | None, Files]:  # fmt: skip
@@ -231,11 +231,22 @@ def _write(folder: Path, files: Files) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         store.write_atomically(folder / name, partial(_fill, content=files[name]))
     if "summary.json" in files:
-        (folder / "checkpoint.npz").unlink(missing_ok=True)
+        for name in ("checkpoint.npz", "progress.json"):
+            (folder / name).unlink(missing_ok=True)
 
 
 def _fill(file: Path, content: bytes) -> None:
     file.write_bytes(content)
+
+
+def import_ray() -> Any:
+    """Ray, if it is installed."""
+    try:
+        import ray
+        import ray.util.scheduling_strategies
+    except ImportError as error:
+        raise UserError('Ray is not installed: pip install "wakesleep[ray]"') from error
+    return ray
 
 
 @contextmanager
@@ -243,11 +254,7 @@ def _cluster(address: str, workers: int) -> Iterator[Any]:
     """Ray, connected."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a warning about graphics cards
-    try:
-        import ray
-        import ray.util.scheduling_strategies
-    except ImportError as error:
-        raise UserError('Ray is not installed: pip install "wakesleep[ray]"') from error
+    ray = import_ray()
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address != "local":

@@ -18,8 +18,8 @@ from rich.console import Console
 from wakesleep import store
 from wakesleep.errors import UserError
 from wakesleep.experiments.grid import Planned
-from wakesleep.jobs import Job, Report, default_workers, run_in_processes, view_of
-from wakesleep.lifetime.spec import LifetimeSpec
+from wakesleep.jobs import Job, default_workers, run_in_processes, view_of
+from wakesleep.lifetime.spec import is_finished, run_lifetime
 
 RETRIES = 1
 
@@ -46,31 +46,22 @@ def run_experiment(
     """
     if workers < 0:
         raise UserError(f"jobs need at least one worker, not {workers}")
+    if ray is not None:
+        from wakesleep.experiments.on_ray import import_ray, run_on_ray
+
+        import_ray()  # before the folder is claimed
     with store.folder_lock(out, lambda: _refuse(f"another experiment is running in {out}: wait for it, or stop it")):
         _claim(planned, out)
         todo = [life for life in planned if not is_finished(out / life.name)]
         before = len(planned) - len(todo)
         with view_of("lifetimes", len(planned), console, before) as view:
             if ray is not None and todo:
-                from wakesleep.experiments.on_ray import run_on_ray
-
                 failures = run_on_ray(todo, out, ray, workers, view, load)
             else:
-                jobs = [Job(life.name, live, (life.spec, out / life.name)) for life in todo]
+                jobs = [Job(life.name, run_lifetime, (life.spec, out / life.name)) for life in todo]
                 failures = run_in_processes(jobs, workers or default_workers(), view, load, RETRIES)
         _write_failures(out / "failures.txt", failures)
     return Outcome(before, len(todo) - len(failures), failures)
-
-
-def live(spec: LifetimeSpec, folder: Path, report: Report) -> str:
-    """Run a lifetime to its end, from where it is. A worker left over from a run that was killed leaves first."""
-    with store.folder_lock(folder, lambda: report(0.0, "waiting for a worker of an earlier run to leave")):
-        return "finished by that worker" if is_finished(folder) else spec.open(folder).run(report)
-
-
-def is_finished(folder: Path) -> bool:
-    """Whether the lifetime in a folder is over."""
-    return (folder / "summary.json").exists()
 
 
 def _claim(planned: Sequence[Planned], out: Path) -> None:

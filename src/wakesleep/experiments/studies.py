@@ -17,24 +17,23 @@ import numpy as np
 
 from wakesleep import store
 from wakesleep.agents.presets import agent_config
-from wakesleep.agents.settings import override
 from wakesleep.agents.wake_sleep import WakeSleepAgent
 from wakesleep.errors import UserError
+from wakesleep.experts.expert import load_expert, load_experts
 from wakesleep.jobs import Job, Report, run_jobs
 from wakesleep.lifetime.plan import chunk_of
-from wakesleep.sleep.architectures import Architecture
+from wakesleep.settings import override
+from wakesleep.sleep.architectures import PAPER_ARCHITECTURES
 from wakesleep.sleep.consolidate import consolidate
-from wakesleep.sleep.replay import WakeBuffer, random_replay, wake_buffer
+from wakesleep.sleep.replay import random_replay, wake_buffer
 from wakesleep.syllabus.scenarios import block_steps
-from wakesleep.wake.evaluate import run_episodes
-from wakesleep.wake.experts import compiled_world_of, load_expert, load_experts
-from wakesleep.wake.rollout import collect, start_life
+from wakesleep.wake.jax_envs import JaxEnvs
+from wakesleep.wake.make_envs import jax_world
 from wakesleep.worlds import registry
-from wakesleep.worlds.batch import draw_initial_states
 
 EPISODES = 100
 _ENVS = 16
-_STUDIES = "a study of sleep"
+_PURPOSE = "a study of sleep"
 _ASKED = "study.json"
 
 
@@ -65,19 +64,19 @@ def distil_expert(
     """The wake buffer's worth of what the expert does, one sleep on it, and 100 episodes of both."""
     expert = load_expert(folder)
     config = agent_config(architecture, preset, overrides, registry.task_info(expert.task).domain)
-    world = compiled_world_of(expert.task, _STUDIES)
-    specs = world.observation_spec, world.action_spec
+    envs = JaxEnvs(jax_world(expert.task, _PURPOSE), _ENVS)
+    specs = envs.observation_spec, envs.action_spec
     keys = jax.random.split(jax.random.fold_in(jax.random.key(expert.seed), repeat), 7)
-    life = start_life(world, keys[0], _ENVS, wake_buffer(*specs, config.wake_buffer_size, config.logits_as_labels))
-    life, _ = eqx.filter_jit(collect)(world, expert.policy, life, keys[1], -(-config.wake_buffer_size // _ENVS))
+    steps = -(-config.wake_buffer_size // _ENVS)
+    _, rollout = eqx.filter_jit(JaxEnvs.collect)(envs, expert.policy, envs.reset(keys[0]), keys[1], steps)
+    empty = wake_buffer(*specs, config.wake_buffer_size, config.logits_as_labels)
+    buffer = eqx.filter_jit(empty.record)(rollout, expert.policy)
     report(0.1, "asleep")
-    buffer = life.memory
-    assert isinstance(buffer, WakeBuffer)
     model = config.model.make(*specs, keys[2])
     none = random_replay(*specs, 1, config.logits_as_labels)
     model, _ = consolidate(model, buffer, none, keys[3], config.sleep, first=True)
-    starts = draw_initial_states(world, keys[4], EPISODES)
-    both = (run_episodes(world, actor, starts, keys[5]).total_reward for actor in (expert.policy, model))
+    starts = envs.initial_states(keys[4], EPISODES)
+    both = (envs.run_episodes(policy, starts, keys[5]).total_reward for policy in (expert.policy, model))
     theirs, own = (float(np.mean(returns)) for returns in both)
     result = {
         "task": expert.task, "seed": expert.seed, "architecture": architecture, "repeat": repeat, "preset": preset,
@@ -93,7 +92,7 @@ def follow(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Sleep so many times in each task while the wake learner goes on. Returns all results."""
     for task in tasks:
-        compiled_world_of(task, _STUDIES)
+        jax_world(task, _PURPOSE)
     if seeds < 1 or sleeps < 1:
         raise UserError(f"there is at least one seed and one sleep, not {seeds} and {sleeps}")
     for name in _known(architectures):
@@ -117,31 +116,27 @@ def follow_task(
     """
     config = agent_config(architecture, preset, domain=registry.task_info(task).domain)
     config = replace(config, reset_at_waking=False, advice=0.0, sleep=replace(config.sleep, random_replay=False))
-    world, key = compiled_world_of(task, _STUDIES), jax.random.key(seed)
+    world = jax_world(task, _PURPOSE)
     agent = WakeSleepAgent(world.observation_spec, world.action_spec, override(config, overrides))
-    chunk, per_iteration = chunk_of(agent), agent.num_envs * agent.num_steps
+    envs, per_iteration = JaxEnvs(world, agent.num_envs), agent.num_envs * agent.num_steps
     iterations = block_steps(task, scale) // per_iteration
     if iterations < sleeps:
         raise UserError(f"{task}: {sleeps} sleeps need at least {sleeps * per_iteration:,} steps")
-    key, init_key, life_key, start_key, play_key = jax.random.split(key, 5)
-    state, life = agent.init(init_key), start_life(world, life_key, agent.num_envs)
-    starts = draw_initial_states(world, start_key, EPISODES)
+    key, init_key, envs_key, start_key, play_key = jax.random.split(jax.random.key(seed), 5)
+    state, envs_state = agent.init(init_key), envs.reset(envs_key)
+    starts = envs.initial_states(start_key, EPISODES)
     steps: list[int] = []
     wake: list[float] = []
     sleep: list[float] = []
     for sleep_index in range(sleeps):
         key, wake_key, sleep_key = jax.random.split(key, 3)
-        left = iterations * (sleep_index + 1) // sleeps - iterations * sleep_index // sleeps
-        state = agent.wake(state, world, wake_key, left * per_iteration)
-        while left:
-            key, live_key = jax.random.split(key)
-            count = min(chunk, left)
-            state, life, _ = agent.live(state, world, life, live_key, count, chunk)
-            left -= count
+        count = iterations * (sleep_index + 1) // sleeps - iterations * sleep_index // sleeps
+        state = agent.wake(state, envs, wake_key, count * per_iteration)
+        state, envs_state, key = _train(agent, state, envs, envs_state, key, count)
         state, _ = agent.sleep(state, sleep_key)
-        actors = agent.learner.policy(state.learner), agent.policy(state)
-        for returns, actor in zip((wake, sleep), actors, strict=True):
-            returns.append(float(np.mean(run_episodes(world, actor, starts, play_key).total_reward)))
+        policies = agent.learner.policy(state.learner), agent.policy(state)
+        for returns, policy in zip((wake, sleep), policies, strict=True):
+            returns.append(float(np.mean(envs.run_episodes(policy, starts, play_key).total_reward)))
         steps.append(iterations * (sleep_index + 1) // sleeps * per_iteration)
         report((sleep_index + 1) / sleeps, f"wake {wake[-1]:.2f}, sleep {sleep[-1]:.2f}")
     result = {
@@ -152,11 +147,23 @@ def follow_task(
     return f"wake {wake[-1]:.3f}, sleep {sleep[-1]:.3f}"
 
 
+def _train(
+    agent: WakeSleepAgent, state: Any, envs: JaxEnvs, envs_state: Any, key: jax.Array, iterations: int
+) -> tuple[Any, Any, jax.Array]:
+    """So many iterations, a chunk at a time. Returns both states, and the key for what follows."""
+    chunk = chunk_of(agent)
+    while iterations:
+        key, train_key = jax.random.split(key)
+        count = min(chunk, iterations)
+        state, envs_state, _ = agent.train(state, envs, envs_state, train_key, count, chunk)
+        iterations -= count
+    return state, envs_state, key
+
+
 def _known(architectures: Sequence[str]) -> list[str]:
-    names = [kind.value for kind in Architecture]
     for name in architectures:
-        if name not in names:
-            raise UserError(f"no architecture is called {name!r}: there are {', '.join(names)}")
+        if name not in PAPER_ARCHITECTURES:
+            raise UserError(f"no architecture is called {name!r}: there are {', '.join(PAPER_ARCHITECTURES)}")
     return list(architectures)
 
 

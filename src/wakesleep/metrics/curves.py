@@ -1,45 +1,51 @@
-"""What is asked of one curve of episodes: smooth it, its end, its peak, when it was back; as l2metrics answers."""
+"""Smoothing, terminal performance, saturation and recovery time of one curve, as in l2metrics."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 WINDOWS = ("flat", "hanning", "hamming", "bartlett", "blackman")
-LONGEST_WINDOW, WINDOW_PART, TERMINAL_PART = 100, 0.2, 0.1
+MAX_WINDOW, WINDOW_FRACTION, TERMINAL_FRACTION = 100, 0.2, 0.1
 ROUNDING = 1e-12
-"""Of the greatest number of a curve: differences up to this are none."""
+"""Relative to the largest value of a curve: smaller differences count as equal."""
 
 
 class Curve(NamedTuple):
-    """Performance, episode after episode."""
+    """Performance over episodes; both arrays have shape [episodes]."""
 
-    value: np.ndarray
+    performance: np.ndarray
     experience: np.ndarray
-    """The number of each row's experience; several rows may share one."""
+    """`exp_num` of each row; several rows may share one."""
 
     def per_experience(self) -> np.ndarray:
-        """One value for each experience: the mean of its rows."""
+        """[experiences], the mean performance of the rows of each experience."""
         if (np.diff(self.experience) > 0).all():
-            return self.value
+            return self.performance
         _, which, counts = np.unique(self.experience, return_inverse=True, return_counts=True)
-        return self.value if (counts == 1).all() else np.bincount(which, self.value) / counts
+        return self.performance if (counts == 1).all() else np.bincount(which, self.performance) / counts
 
 
 class Saturation(NamedTuple):
-    """The highest point of a smoothed curve."""
+    """The maximum of a smoothed curve."""
 
     value: float
     experiences: int
-    """How many came before it."""
+    """Experiences before the maximum is reached."""
 
 
 def smooth(values: np.ndarray, window: str = "flat", length: int | None = None) -> np.ndarray:
-    """A moving average over `length` episodes (by default a fifth of the curve, at most 100), mirrored at both ends.
+    """Moving average of a curve, which is mirrored at both ends.
 
-    An odd window reaches one episode further back than ahead; fewer than three episodes smooth nothing.
+    Args:
+        values: [episodes].
+        window: its shape, one of `WINDOWS`.
+        length: episodes in the window; by default a fifth of the curve, at most 100. Below 3 nothing is smoothed.
+
+    Returns:
+        [episodes].
     """
     if length is None or length > values.size:
-        length = min(int(values.size * WINDOW_PART), LONGEST_WINDOW)
+        length = min(int(values.size * WINDOW_FRACTION), MAX_WINDOW)
     if length < 3:
         return values
     weights = np.ones(length) if window == "flat" else getattr(np, window)(length)
@@ -49,16 +55,16 @@ def smooth(values: np.ndarray, window: str = "flat", length: int | None = None) 
     return averages[start : start + values.size]
 
 
-def terminal(curve: Curve, is_train: bool) -> float:
-    """The mean of the last tenth of a learning curve; of all of an evaluation."""
+def terminal_performance(curve: Curve, is_train: bool) -> float:
+    """The mean over the last tenth of a learning block, or over all of an evaluation block."""
     values = curve.per_experience()
-    return float(np.mean(values[int((1 - TERMINAL_PART) * values.size) :] if is_train else values))
+    return float(np.mean(values[int((1 - TERMINAL_FRACTION) * values.size) :] if is_train else values))
 
 
 def saturation(values: np.ndarray) -> Saturation:
-    """The peak of the curve, smoothed (once more): where it is first reached, but for rounding.
+    """The maximum of a curve [experiences] after smoothing it (once more), and where it is first reached.
 
-    On a plateau the last digits of the averages, which differ from one processor to another, must not decide.
+    Values that differ by rounding only are equal: otherwise the processor would decide where a plateau begins.
     """
     smoothed = smooth(values)
     peak = smoothed.max()
@@ -67,13 +73,13 @@ def saturation(values: np.ndarray) -> Saturation:
 
 
 def recovery_time(curve: Curve, level: float) -> int:
-    """Experiences until the curve was at a level; one more than there are rows if it never was."""
+    """Experiences until the curve reaches a level; one more than there are rows if it never does."""
     (reached,) = np.nonzero(curve.per_experience() >= level)
-    return int(reached[0]) if len(reached) else len(curve.value) + 1
+    return int(reached[0]) if len(reached) else len(curve.performance) + 1
 
 
 def theil_sen_slope(values: list[int]) -> float:
-    """The median slope over all pairs of points, at 0, 1, 2, ..."""
+    """The median slope over all pairs of the points (0, values[0]), (1, values[1]), ..."""
     first, second = np.triu_indices(len(values), 1)
     heights = np.asarray(values, float)
     return float(np.median((heights[second] - heights[first]) / (second - first)))

@@ -1,4 +1,4 @@
-"""Single-task experts as metrics see them: learning curves, and the return R* by which relative rewards divide.
+"""Single-task experts: their learning curves, and their return R*, the reference of relative rewards.
 
 Any folder of logs that each learn one task will do, at any depth: those of `wakesleep experts train`, or others' in
 l2logger's layout. Of a log only the learning of its task is used; evaluations in it, of whatever task, are not.
@@ -12,84 +12,94 @@ import numpy as np
 
 from wakesleep import store
 from wakesleep.errors import UserError
-from wakesleep.metrics.blocks import label, split_regimes
-from wakesleep.metrics.curves import TERMINAL_PART
-from wakesleep.metrics.read import Log, read_log
-from wakesleep.metrics.value import Value, absent, mean_of
+from wakesleep.logs import Log, read_log
+from wakesleep.metrics.blocks import split_regimes, task_family
+from wakesleep.metrics.curves import TERMINAL_FRACTION
+from wakesleep.metrics.value import MetricValue, mean, undefined
 
 EVALUATION, CURVE = "evaluation", "curve"
 
 
 @dataclass(frozen=True)
 class ExpertRun:
-    """One expert."""
+    """One training run of an expert."""
 
     task: str
     log: Log
     regimes: tuple[np.ndarray, ...]
-    """The rows of each of its learning blocks."""
+    """[episodes] of each of its learning blocks: rows of the log."""
     returns: np.ndarray | None
-    """Of the frozen policy's evaluation, where that was stored."""
+    """[episodes], returns of the frozen policy's evaluation; None where expert.json does not store them."""
 
     @property
     def rows(self) -> np.ndarray:
-        """Of all its learning."""
+        """[episodes], the rows of the log of all its learning."""
         return np.concatenate(self.regimes)
 
     @property
-    def curve_end(self) -> float:
+    def terminal_return(self) -> float:
         """Mean return of the last tenth of its learning."""
         values = self.log.value[self.rows]
-        return float(values[int((1 - TERMINAL_PART) * len(values)) :].mean())
+        return float(values[int((1 - TERMINAL_FRACTION) * len(values)) :].mean())
 
 
 @dataclass(frozen=True)
 class Experts:
-    """The experts of some tasks."""
+    """All experts below a folder."""
 
     folder: Path
     runs: tuple[ExpertRun, ...]
     source: str = EVALUATION
     """Where R* comes from: the frozen policy's evaluation if stored, or the end of the learning curve."""
     notes: tuple[str, ...] = ()
+    """Sentences about experts that were left out."""
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Those that have an expert."""
+        """The tasks that have an expert."""
         return tuple(dict.fromkeys(run.task for run in self.runs))
 
-    def of(self, task: str, agnostic: bool = False) -> list[ExpertRun]:
-        """The experts of a task; `agnostic`: of all its variants."""
+    def runs_of(self, task: str, agnostic: bool = False) -> list[ExpertRun]:
+        """The experts of a task; with `agnostic`, of all its variants."""
         if agnostic:
-            return [run for run in self.runs if label(run.task).lower() == task.lower()]
+            return [run for run in self.runs if task_family(run.task).lower() == task.lower()]
         return [run for run in self.runs if run.task.lower() == task.lower()]
 
-    def source_of(self, runs: Sequence[ExpertRun]) -> str:
-        """Where R* of these runs comes from."""
+    def _source_of(self, runs: Sequence[ExpertRun]) -> str:
+        """`EVALUATION` or `CURVE`: where R* of these runs comes from."""
         stored = all(run.returns is not None for run in runs)
         return EVALUATION if self.source == EVALUATION and stored else CURVE
 
     @property
-    def returns_from(self) -> str:
-        """Where R* comes from, in words."""
+    def source_note(self) -> str:
+        """A sentence that says where R* of each task comes from."""
         words = {EVALUATION: "the frozen experts' evaluation", CURVE: "the last tenth of the experts' curves"}
         tasks: dict[str, list[str]] = {}
         for task in self.tasks:
-            tasks.setdefault(words[self.source_of(self.of(task))], []).append(task)
+            tasks.setdefault(words[self._source_of(self.runs_of(task))], []).append(task)
         parts = [f"{source} ({', '.join(names)})" for source, names in tasks.items()]
         return f"R* is {' and '.join(parts)}, mean over experts"
 
-    def expert_return(self, task: str, agnostic: bool = False) -> Value:
-        """R* of a task: the mean over its experts."""
-        if not (runs := self.of(task, agnostic)):
-            return absent(f"{task} has no expert")
-        if self.source_of(runs) == CURVE:
-            return Value(mean_of(run.curve_end for run in runs))
-        return Value(mean_of(float(run.returns.mean()) for run in runs if run.returns is not None))
+    def expert_return(self, task: str, agnostic: bool = False) -> MetricValue:
+        """R* of a task: the mean over its experts; undefined where it has none."""
+        if not (runs := self.runs_of(task, agnostic)):
+            return undefined(f"{task} has no expert")
+        if self._source_of(runs) == CURVE:
+            return MetricValue(mean(run.terminal_return for run in runs))
+        return MetricValue(mean(float(run.returns.mean()) for run in runs if run.returns is not None))
 
 
 def read_experts(folder: Path, measure: str = "reward", source: str = EVALUATION) -> Experts:
-    """Read all experts below a folder. Those of ours that are not finished are left out, and noted."""
+    """Read all experts below a folder, at any depth.
+
+    Args:
+        folder: of `wakesleep experts train`, or any folder of logs that each learn one task.
+        measure: the column of the logs that holds the performance of an episode.
+        source: of R*: `evaluation` of the frozen policy where it is stored, or the end of the learning `curve`.
+
+    Returns:
+        The experts; those that are not finished are left out, with a note.
+    """
     if source not in (EVALUATION, CURVE):
         raise UserError(f"R* comes from {EVALUATION!r} or {CURVE!r}, not from {source!r}")
     if not folder.is_dir():
@@ -97,14 +107,14 @@ def read_experts(folder: Path, measure: str = "reward", source: str = EVALUATION
     logs = sorted(file.parent for file in folder.rglob("logger_info.json"))
     ours = (folder / "experts.json").exists()
     unfinished = [log for log in logs if ours and not (log / "expert.json").exists()]
-    runs = tuple(_read(log, measure) for log in logs if log not in unfinished)
+    runs = tuple(_read_expert(log, measure) for log in logs if log not in unfinished)
     if not runs:
         raise UserError(f"{folder} holds no finished expert: make some with `wakesleep experts train --out {folder}`")
     notes = [f"the expert in {log} is not finished and does not count" for log in unfinished]
     return Experts(folder, runs, source, tuple(notes))
 
 
-def _read(folder: Path, measure: str) -> ExpertRun:
+def _read_expert(folder: Path, measure: str) -> ExpertRun:
     log = read_log(folder, measure)
     learning = [regime for regime in split_regimes(log) if regime.is_train]
     tasks = list(dict.fromkeys(regime.task for regime in learning))

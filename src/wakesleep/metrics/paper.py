@@ -1,9 +1,9 @@
-"""The paper's own tables as data (data/paper.yaml), so that any of ours can be printed with the paper's beside it."""
+"""The paper's tables as data (data/paper.yaml), to print them beside ours."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -19,9 +19,9 @@ class Cell(NamedTuple):
 
     mean: float
     spread: float
-    """What stands behind ±; the table says what that is."""
+    """The number after ±; `PaperTable.spread` says what it is."""
     mark: str
-    """Better, worse, or nothing."""
+    """`BETTER`, `WORSE`, or an empty string."""
 
 
 class PaperRow(NamedTuple):
@@ -29,39 +29,43 @@ class PaperRow(NamedTuple):
 
     scenario: str
     agent: str
-    """What we call it."""
+    """Our name of the agent."""
     name: str
-    """What the paper calls it."""
+    """The paper's name of the agent."""
     cells: dict[str, Cell]
-    """By our names of the metrics."""
+    """By the names in `METRICS`."""
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One table."""
+    """One table of the paper."""
 
     title: str
     label: str
-    """In the paper's source."""
+    """Its label in the paper's LaTeX source."""
     domain: str
     lifetimes: int | None
-    """Behind every number; None where the paper does not say."""
+    """Lifetimes behind every number; None where the paper does not say."""
+    episodes: int
+    """Episodes of each task in an evaluation block."""
     spread: str
-    """What the numbers behind ± are."""
+    """What the numbers after ± are."""
     marked: bool
-    """Whether the table shows what is significant."""
+    """Whether the table marks significant differences."""
     rows: tuple[PaperRow, ...]
     anomalies: tuple[str, ...] = ()
-    """What is odd about the printed numbers."""
+    """Sentences about oddities of the printed numbers."""
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By agent: settings that define its row, where it is a variant of another agent."""
 
     def find(self, scenario: str, agent: str) -> PaperRow | None:
-        """The row of an agent, if the table has it."""
+        """The row of an agent in a scenario; None if the table has none."""
         return next((row for row in self.rows if (row.scenario, row.agent) == (scenario, agent)), None)
 
 
 @cache
 def tables() -> dict[str, PaperTable]:
-    """All tables by name."""
+    """All tables of the paper by name."""
     text = files("wakesleep.metrics").joinpath("data", "paper.yaml").read_text(encoding="utf-8")
     found = {}
     for name, data in yaml.safe_load(text).items():
@@ -74,7 +78,7 @@ def tables() -> dict[str, PaperTable]:
 
 
 def table(name: str) -> PaperTable:
-    """One table."""
+    """The table of that name."""
     if name not in tables():
         raise UserError(f"the paper has no table called {name!r} here: there are {', '.join(tables())}")
     return tables()[name]

@@ -1,4 +1,4 @@
-"""From logged returns to performance: filter, smooth, clamp, normalise, in l2metrics' order and with its defaults."""
+"""Preprocessing: from logged returns to performance, by smoothing, clamping and normalising as l2metrics does."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ import numpy as np
 
 from wakesleep import store
 from wakesleep.errors import UserError
-from wakesleep.metrics.blocks import Course, Regime, is_interleaved, label, select_regimes, split_regimes
+from wakesleep.logs import Log
+from wakesleep.metrics.blocks import Regime, SelectedRegimes, is_interleaved, select_regimes, split_regimes, task_family
 from wakesleep.metrics.curves import WINDOWS, Curve, smooth
 from wakesleep.metrics.experts import ExpertRun, Experts
-from wakesleep.metrics.read import Log
 
 SCALE, OFFSET = 100.0, 1.0
 QUANTILES = (0.1, 0.9)
@@ -37,15 +37,15 @@ class Options:
     """How metrics are computed; the defaults are those of l2metrics 3.1.0."""
 
     measure: str = "reward"
-    """The column that tells how good an episode was."""
+    """The column of the log that holds the performance of an episode."""
     variants: str = "aware"
     """aware: every variant is a task; agnostic: the variants of a task are one task."""
     averaging: str = "metrics"
-    """Of several experts: the mean of the metric, or (time) the metric of their mean curve."""
+    """Over several experts of a task: the mean of the metric (metrics), or the metric of their mean curve (time)."""
     aggregation: str = "mean"
     """Over the tasks (pairs of tasks) of a lifetime: mean or median."""
     normalization: str = "task"
-    """task: each task's range becomes 1 to 101; run: one range for all; none: returns as logged."""
+    """task: each task's range of returns becomes 1 to 101; run: one range for all tasks; none: returns as logged."""
     smoothing: str = "flat"
     """Window of the moving average over learning curves: flat, hanning, hamming, bartlett, blackman or none."""
     smooth_evaluations: bool = False
@@ -53,13 +53,13 @@ class Options:
     window: int | None = None
     """Episodes in the window; by default a fifth of the block, at most 100."""
     clamp: bool = False
-    """Cut off what is outside the data range, or else outside the middle 80 %, of each task."""
+    """Clip performance to the data range, or else to the middle 80 %, of each task."""
     data_range: Mapping[str, Range] | None = None
-    """Of every task; by default what the lifetime and its experts show."""
+    """Range of returns of every task; by default from the lowest to the highest of the lifetime and its experts."""
     noise: tuple[float, float] = (0.0, 0.0)
-    """Mean and spread of noise to add to the lifetime, to see how much metrics depend on chance."""
+    """Mean and standard deviation of normal noise that is added to performance, for sensitivity analyses."""
     seed: int = 0
-    """Of the noise."""
+    """Seed of the noise."""
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -79,61 +79,53 @@ class Options:
         return self.variants == "agnostic"
 
 
-class Prepared(NamedTuple):
-    """A lifetime, ready to be measured."""
+class PreparedLifetime(NamedTuple):
+    """A lifetime after preprocessing."""
 
-    course: Course
+    selected: SelectedRegimes
     curves: list[Curve]
     """Performance in each regime."""
-    raw: list[np.ndarray]
-    """Returns as logged, in each regime."""
-    experts: dict[str, list[Curve]]
-    """Learning curves of the experts of each task, treated alike."""
+    returns: list[np.ndarray]
+    """[episodes] of each regime: returns as logged."""
+    expert_curves: dict[str, list[Curve]]
+    """By task: the learning curves of its experts, preprocessed in the same way."""
     ranges: dict[str, Range]
-    """Of each task: what normalisation used, or would have used."""
+    """By task: the range that normalisation used, or would have used."""
     notes: tuple[str, ...]
 
 
-class _Data(NamedTuple):
-    """The values under way from step to step."""
+class _Performance(NamedTuple):
+    """Performance between two steps of the preprocessing."""
 
     tasks: list[str]
     """Of each regime."""
     values: list[np.ndarray]
-    """Of each regime."""
+    """[episodes] of each regime."""
     experts: dict[str, list[np.ndarray]]
-    """Learning curves of each task's experts."""
+    """By task: [episodes] of each of its experts."""
 
-    def of(self, task: str) -> list[np.ndarray]:
-        """All values of a task, the experts' too."""
+    def of_task(self, task: str) -> list[np.ndarray]:
+        """The performance in all regimes of a task, and of its experts."""
         own = [value for name, value in zip(self.tasks, self.values, strict=True) if name == task]
         return own + self.experts[task]
 
-    def each(self, change: Callable[[str, np.ndarray], np.ndarray]) -> "_Data":
-        """All values changed, task by task."""
-        values = [change(task, value) for task, value in zip(self.tasks, self.values, strict=True)]
-        experts = {task: [change(task, curve) for curve in curves] for task, curves in self.experts.items()}
-        return _Data(self.tasks, values, experts)
+    def map(self, function: Callable[[str, np.ndarray], np.ndarray]) -> "_Performance":
+        """Apply a function of task and values to all regimes and experts."""
+        values = [function(task, value) for task, value in zip(self.tasks, self.values, strict=True)]
+        experts = {task: [function(task, curve) for curve in curves] for task, curves in self.experts.items()}
+        return _Performance(self.tasks, values, experts)
 
 
-def prepare(log: Log, experts: Experts | None, options: Options) -> Prepared:
-    """All steps, in order."""
+def prepare(log: Log, experts: Experts | None, options: Options) -> PreparedLifetime:
+    """Preprocess a lifetime and the experts of its tasks: smooth, clamp, normalise, add noise, in this order."""
     regimes = split_regimes(log, options.agnostic)
-    found, notes = select_regimes(regimes), list(log.notes)
+    selected, notes = select_regimes(regimes), list(log.notes)
     if is_interleaved(regimes):
         notes.append("tasks take turns inside a block: their rows were put together (l2metrics would cut them apart)")
-    raw = [log.value[regime.rows] for regime in regimes]
-    runs = {task: experts.of(task, options.agnostic) if experts else [] for task in found.tasks}
-    data = _smooth(regimes, raw, runs, options)
-    given = _given_ranges(options, found.tasks)
-    if options.clamp:
-        bounds = given or {task: Range(*np.quantile(np.concatenate(data.of(task)), QUANTILES)) for task in found.tasks}
-        data = data.each(lambda task, value: value.clip(*bounds[task]))
-    ranges = given or {task: _range(data.of(task)) for task in found.tasks}
-    if options.normalization != "none":
-        by_task = options.normalization == "task"
-        whole = Range(min(low for low, _ in ranges.values()), max(high for _, high in ranges.values()))
-        data = data.each(lambda task, value: _normalised(value, ranges[task] if by_task else whole))
+    returns = [log.value[regime.rows] for regime in regimes]
+    runs = {task: experts.runs_of(task, options.agnostic) if experts else [] for task in selected.tasks}
+    data = _smooth(regimes, returns, runs, options)
+    data, ranges = _scale(data, selected.tasks, options)
     if options.noise != (0.0, 0.0):
         generator = np.random.default_rng(options.seed)
         data = data._replace(values=[value + generator.normal(*options.noise, value.shape) for value in data.values])
@@ -142,11 +134,25 @@ def prepare(log: Log, experts: Experts | None, options: Options) -> Prepared:
         task: [Curve(curve, run.log.experience[run.rows]) for run, curve in zip(same, data.experts[task], strict=True)]
         for task, same in runs.items()
     }
-    return Prepared(found, curves, raw, expert_curves, {task: ranges[task] for task in found.tasks}, tuple(notes))
+    return PreparedLifetime(selected, curves, returns, expert_curves, ranges, tuple(notes))
+
+
+def _scale(data: _Performance, tasks: tuple[str, ...], options: Options) -> tuple[_Performance, dict[str, Range]]:
+    """Clamp and normalise; returns the range of each task as well."""
+    given = _given_ranges(options, tasks)
+    if options.clamp:
+        bounds = given or {task: Range(*np.quantile(np.concatenate(data.of_task(task)), QUANTILES)) for task in tasks}
+        data = data.map(lambda task, value: value.clip(*bounds[task]))
+    ranges = given or {task: _range(data.of_task(task)) for task in tasks}
+    if options.normalization != "none":
+        by_task = options.normalization == "task"
+        whole = Range(min(low for low, _ in ranges.values()), max(high for _, high in ranges.values()))
+        data = data.map(lambda task, value: _normalised(value, ranges[task] if by_task else whole))
+    return data, {task: ranges[task] for task in tasks}
 
 
 def read_ranges(file: Path) -> dict[str, Range]:
-    """Data ranges as l2metrics takes them: {"DoorKey_S5": {"min": 0, "max": 1}, ...}."""
+    """Read data ranges in l2metrics' format: {"DoorKey_S5": {"min": 0, "max": 1}, ...}."""
     stored = store.load_json(file)
     try:
         return {task: Range(float(bounds["min"]), float(bounds["max"])) for task, bounds in stored.items()}
@@ -154,8 +160,8 @@ def read_ranges(file: Path) -> dict[str, Range]:
         raise UserError(f'{file} must give each task a range like {{"min": 0, "max": 1}} ({error!r})') from error
 
 
-def shared_ranges(lifetimes: Iterable[Prepared]) -> dict[str, Range]:
-    """One range of each task over several lifetimes, so that their numbers can be compared."""
+def shared_ranges(lifetimes: Iterable[PreparedLifetime]) -> dict[str, Range]:
+    """The range of each task over several lifetimes: normalised by it, their metrics can be compared."""
     shared: dict[str, Range] = {}
     for lifetime in lifetimes:
         for task, (low, high) in lifetime.ranges.items():
@@ -164,21 +170,23 @@ def shared_ranges(lifetimes: Iterable[Prepared]) -> dict[str, Range]:
     return shared
 
 
-def _smooth(regimes: list[Regime], raw: list[np.ndarray], runs: dict[str, list[ExpertRun]], options: Options) -> _Data:
-    """Every learning block by itself; evaluations as they are, unless asked for."""
+def _smooth(
+    regimes: list[Regime], returns: list[np.ndarray], runs: dict[str, list[ExpertRun]], options: Options
+) -> _Performance:
+    """Smooth every learning block by itself; evaluation blocks only with `smooth_evaluations`."""
 
     def smoothed(values: np.ndarray) -> np.ndarray:
         return values if options.smoothing == "none" else smooth(values, options.smoothing, options.window)
 
     values = [
         smoothed(value) if regime.is_train or options.smooth_evaluations else value
-        for regime, value in zip(regimes, raw, strict=True)
+        for regime, value in zip(regimes, returns, strict=True)
     ]
     experts = {
         task: [np.concatenate([smoothed(run.log.value[rows]) for rows in run.regimes]) for run in same]
         for task, same in runs.items()
     }
-    return _Data([regime.task for regime in regimes], values, experts)
+    return _Performance([regime.task for regime in regimes], values, experts)
 
 
 def _range(parts: list[np.ndarray]) -> Range:
@@ -186,18 +194,18 @@ def _range(parts: list[np.ndarray]) -> Range:
 
 
 def _normalised(values: np.ndarray, scale: Range) -> np.ndarray:
-    """1 to 101; a task whose performance never changes is 1 throughout."""
+    """Scale a range to 1..101; where the range is empty, everything is 1."""
     low, high = scale
     return np.full_like(values, OFFSET) if low == high else (values - low) / (high - low) * SCALE + OFFSET
 
 
 def _given_ranges(options: Options, tasks: tuple[str, ...]) -> dict[str, Range] | None:
-    """The given ranges by the lifetime's names of its tasks; other tasks' ranges stay, for a range over all."""
+    """`data_range` under the lifetime's spelling of its tasks; ranges of other tasks stay, for a range over all."""
     if options.data_range is None:
         return None
     merged: dict[str, Range] = {}
     for name, (low, high) in options.data_range.items():
-        key = (label(name) if options.agnostic else name).lower()
+        key = (task_family(name) if options.agnostic else name).lower()
         old = merged.get(key, Range(low, high))
         merged[key] = Range(min(old.low, low), max(old.high, high))
     if missing := [task for task in tasks if task.lower() not in merged]:

@@ -1,4 +1,4 @@
-"""Relative reward (section 4.2 of the paper, equation RR): returns as parts of what the experts achieve.
+"""Relative reward (section 4.2 of the paper, equation RR): returns as fractions of the experts' returns.
 
 With rho(t, s) = mean return of task s in evaluation block t / R*(s), averaged over tasks first, then over blocks:
 
@@ -16,93 +16,108 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wakesleep.metrics.blocks import Course
+from wakesleep.metrics.blocks import SelectedRegimes
 from wakesleep.metrics.prepare import Range
-from wakesleep.metrics.value import Value, absent, mean_of, ratio
+from wakesleep.metrics.value import MetricValue, mean, ratio, undefined
 
 
-class Evaluation(NamedTuple):
+class EvaluationBlock(NamedTuple):
     """One evaluation block."""
 
     number: int
-    """What the log calls it."""
+    """`block_num` in the log."""
     returns: dict[str, float]
-    """Mean return of each task."""
+    """Mean return as logged, by task."""
     learned: tuple[str, ...]
     """Tasks learned before it."""
     just_learned: tuple[str, ...]
-    """The task of the learning block right before it; nothing if there was an evaluation in between."""
+    """The task of the learning block right before it; empty where an evaluation comes in between."""
+
+
+_TasksOf = Callable[[EvaluationBlock], tuple[str, ...]]
 
 
 class RelativeReward(NamedTuple):
-    """The paper's four, and one of them without the block before all learning."""
+    """The paper's four relative rewards, and RR_upsilon without the block before all learning."""
 
-    omega: Value
-    alpha: Value
-    sigma: Value
-    upsilon: Value
-    upsilon_without_first: Value
+    omega: MetricValue
+    alpha: MetricValue
+    sigma: MetricValue
+    upsilon: MetricValue
+    upsilon_without_first: MetricValue
 
 
-def evaluations(course: Course, raw: list[np.ndarray]) -> tuple[list[Evaluation], bool]:
-    """The evaluation blocks in order, and whether the log ends with one."""
-    counted = {number for numbers in course.evaluation.values() for number in numbers}
+def evaluation_blocks(selected: SelectedRegimes, returns: list[np.ndarray]) -> tuple[list[EvaluationBlock], bool]:
+    """The evaluation blocks in order, and whether the log ends with one; `returns`: as logged, of each regime."""
+    counted = {number for numbers in selected.evaluation.values() for number in numbers}
     blocks: dict[int, list[int]] = {}
-    for number, regime in enumerate(course.regimes):
+    for number, regime in enumerate(selected.regimes):
         if regime.is_train or number in counted:
             blocks.setdefault(regime.block, []).append(number)
-    found: list[Evaluation] = []
+    found: list[EvaluationBlock] = []
     learned: dict[str, None] = {}
-    just: tuple[str, ...] = ()
+    just_learned: tuple[str, ...] = ()
     for numbers in blocks.values():
-        regimes = [course.regimes[number] for number in numbers]
+        regimes = [selected.regimes[number] for number in numbers]
         if regimes[0].is_train:
-            just = tuple(regime.task for regime in regimes)
-            learned |= dict.fromkeys(just)
+            just_learned = tuple(regime.task for regime in regimes)
+            learned |= dict.fromkeys(just_learned)
             continue
-        returns = {course.regimes[number].task: float(raw[number].mean()) for number in numbers}
-        found.append(Evaluation(regimes[0].number, returns, tuple(learned), just))
-        just = ()
-    return found, not just
+        means = {selected.regimes[number].task: float(returns[number].mean()) for number in numbers}
+        found.append(EvaluationBlock(regimes[0].number, means, tuple(learned), just_learned))
+        just_learned = ()
+    return found, not just_learned
 
 
 def relative_reward(
-    blocks: list[Evaluation], ends_evaluated: bool, tasks: tuple[str, ...], expert_returns: dict[str, Value],
+    blocks: list[EvaluationBlock], ends_evaluated: bool, tasks: tuple[str, ...], expert_returns: dict[str, MetricValue],
     ranges: dict[str, Range] | None = None,
 ) -> RelativeReward:  # fmt: skip
-    """All relative rewards; with ranges, of scaled returns."""
+    """All relative rewards.
 
-    def rho(block: Evaluation, task: str) -> Value:
-        if task not in block.returns:
-            return absent(f"{task} is not evaluated in block {block.number}")
-        if (best := expert_returns[task]).number is None:
-            return best
-        low, high = ranges[task] if ranges else (0.0, 1.0)
-        if low == high:
-            return absent(f"the performance of {task} never changes")
-        scaled = (block.returns[task] - low) / (high - low), (best.number - low) / (high - low)
-        return ratio(*scaled, f"R* of {task}")
+    Args:
+        blocks: the evaluation blocks in order.
+        ends_evaluated: whether the lifetime ends with an evaluation.
+        tasks: all tasks of the lifetime.
+        expert_returns: R* of each task.
+        ranges: if given, returns and R* are scaled to them.
+    """
 
-    def over(chosen: list[Evaluation], which: Callable[[Evaluation], tuple[str, ...]], nothing: str) -> Value:
+    def average(chosen: list[EvaluationBlock], tasks_of: _TasksOf, reason_if_empty: str) -> MetricValue:
         means = []
         for block in chosen:
-            if parts := [rho(block, task) for task in which(block)]:
-                if lacking := next((part for part in parts if not part.known), None):
-                    return lacking
-                means.append(mean_of(part.number for part in parts if part.number is not None))
-        return Value(mean_of(means)) if means else absent(nothing)
+            if parts := [_fraction(block, task, expert_returns[task], ranges) for task in tasks_of(block)]:
+                if missing := next((part for part in parts if not part.is_defined), None):
+                    return missing
+                means.append(mean(part.number for part in parts if part.number is not None))
+        return MetricValue(mean(means)) if means else undefined(reason_if_empty)
 
-    def unseen(block: Evaluation) -> tuple[str, ...]:
+    def unseen(block: EvaluationBlock) -> tuple[str, ...]:
         return tuple(task for task in tasks if task not in block.learned)
 
     nothing_learned = "no evaluation follows any learning"
-    final = over(blocks[-1:], lambda block: block.learned, nothing_learned)
+    final = average(blocks[-1:], lambda block: block.learned, nothing_learned)
     return RelativeReward(
-        omega=final if ends_evaluated else absent("the log ends with learning, not with an evaluation"),
-        alpha=over(blocks, lambda block: block.just_learned, nothing_learned),
-        sigma=over(blocks, lambda block: block.learned, nothing_learned),
-        upsilon=over(blocks, unseen, "every evaluated task had been learned"),
-        upsilon_without_first=over(
+        omega=final if ends_evaluated else undefined("the log ends with learning, not with an evaluation"),
+        alpha=average(blocks, lambda block: block.just_learned, nothing_learned),
+        sigma=average(blocks, lambda block: block.learned, nothing_learned),
+        upsilon=average(blocks, unseen, "every evaluated task had been learned"),
+        upsilon_without_first=average(
             [block for block in blocks if block.learned], unseen, "after the first learning no task was unlearned"
         ),
     )
+
+
+def _fraction(
+    block: EvaluationBlock, task: str, expert_return: MetricValue, ranges: dict[str, Range] | None
+) -> MetricValue:
+    """rho(block, task): the mean return of a task in a block divided by R*."""
+    if task not in block.returns:
+        return undefined(f"{task} is not evaluated in block {block.number}")
+    if expert_return.number is None:
+        return expert_return
+    low, high = ranges[task] if ranges else (0.0, 1.0)
+    if low == high:
+        return undefined(f"the performance of {task} never changes")
+    scaled = (block.returns[task] - low) / (high - low), (expert_return.number - low) / (high - low)
+    return ratio(*scaled, f"R* of {task}")

@@ -1,7 +1,7 @@
-"""Folders of lifetimes: which agent lived through which scenario, at what cost, and how it is measured.
+"""Runs on disk: agent, scenario, budget and log of each lifetime below some folders, and their metrics.
 
-Ours say all that in scenario_info.json and summary.json. A log of others is called by its folder: the agent is the name
-of the folder that holds it, the scenario what its scenario_info.json calls `scenario_type`.
+Our runs state these in scenario_info.json and summary.json. For logs of other software the agent is the name of the
+folder that holds the run, and the scenario is `scenario_type` of its scenario_info.json.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,22 +11,22 @@ from typing import Any
 
 from wakesleep import store
 from wakesleep.errors import UserError
+from wakesleep.logs import Log, read_log
 from wakesleep.metrics.experts import Experts
-from wakesleep.metrics.lifetime import LifetimeMetrics, measure
+from wakesleep.metrics.lifetime import LifetimeMetrics, compute_metrics
 from wakesleep.metrics.prepare import Options, prepare, shared_ranges
-from wakesleep.metrics.read import Log, read_log
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a lifetime took; None where the run does not say."""
+    """What a lifetime cost; None where the run does not say."""
 
     learning_steps: int | None
     """Environment steps of the logged learning episodes."""
     parameters: int | None
-    """Of all networks."""
+    """Parameters of all networks."""
     replay_bytes: int | None
-    """Of stored experience."""
+    """Bytes of all replay memory."""
 
 
 @dataclass(frozen=True)
@@ -35,21 +35,22 @@ class Run:
 
     folder: Path
     name: str
-    """What it is called in the folder that was named."""
+    """Its path relative to the folder in which it was found."""
     agent: str
-    """What it is called in tables: its name, with its preset where lifetimes of several presets are shown."""
-    plain: str
-    """Its name without the preset."""
+    """The agent in tables: its name, followed by its preset where runs of several presets are shown."""
+    agent_name: str
+    """The name without the preset."""
     preset: str
     """Empty where the run does not say."""
     scenario: str
+    """Such as `pairwise`; empty where the run does not say."""
     seed: int | None
     finished: bool
     log: Log
 
     @property
     def budget(self) -> Budget:
-        """What it took."""
+        """Steps, parameters and replay memory of this run."""
         file = self.folder / "summary.json"
         summary = store.load_json(file) if file.exists() else {}
         sizes = [summary.get(name) for name in ("parameters", "replay_bytes")]
@@ -59,19 +60,25 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A lifetime and its metrics."""
+class RunResult:
+    """A run and its metrics."""
 
     run: Run
     metrics: LifetimeMetrics
 
 
 def find_runs(
-    folders: Sequence[Path], measure_name: str = "reward", unfinished: bool = False
+    folders: Sequence[Path], measure: str = "reward", unfinished: bool = False
 ) -> tuple[list[Run], list[str]]:
-    """All lifetimes below some folders, at any depth, and notes on what was left out.
+    """Find and read all runs below some folders, at any depth. Single-task experts are left out.
 
-    Lifetimes that are still under way are left out unless asked for; single-task experts always.
+    Args:
+        folders: each a run, or a folder of runs.
+        measure: the column of the logs that holds the performance of an episode.
+        unfinished: whether runs that are still under way are read too.
+
+    Returns:
+        The runs, and sentences about those that were left out.
     """
     found: dict[Path, tuple[Path, str]] = {}
     for folder in folders:
@@ -95,27 +102,27 @@ def find_runs(
         if not finished and not any(folder.rglob("data-log.tsv")):
             notes.append(f"{folder} has only just begun and does not count")
             continue
-        runs.append(_run(folder, name, info, finished, measure_name))
+        runs.append(_read_run(folder, name, info, finished, measure))
     if not runs:
         why = notes[0] if notes else "only single-task experts"
         raise UserError(f"{', '.join(map(str, folders))} holds no finished lifetime: {why}")
-    called = names_with_presets([(run.plain, run.preset) for run in runs])
-    return [replace(run, agent=agent) for run, agent in zip(runs, called, strict=True)], notes
+    labels = names_with_presets([(run.agent_name, run.preset) for run in runs])
+    return [replace(run, agent=label) for run, label in zip(runs, labels, strict=True)], notes
 
 
 def names_with_presets(agents: Sequence[tuple[str, str]]) -> list[str]:
-    """What agents (name and preset) are called: by their names, and where presets differ, all with their presets."""
+    """Labels of agents, given as name and preset: `hidden`, or `hidden (fast)` where presets differ."""
     if len({preset for _, preset in agents}) < 2:
         return [name for name, _ in agents]
     return [f"{name} ({preset})" if preset else name for name, preset in agents]
 
 
-def by_scenario(runs: Iterable[Run], grouped: bool = False) -> dict[str, list[Run]]:
-    """The runs of each scenario; more than one is a mistake unless asked for."""
+def group_by_scenario(runs: Iterable[Run], several: bool = False) -> dict[str, list[Run]]:
+    """The runs of each scenario. Several scenarios are refused unless `several` allows them."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(run.scenario, []).append(run)
-    if len(groups) > 1 and not grouped:
+    if len(groups) > 1 and not several:
         counts = ", ".join(f"{len(found)} {scenario or 'unnamed'}" for scenario, found in groups.items())
         raise UserError(
             f"lifetimes of different scenarios cannot be averaged ({counts}):"
@@ -124,25 +131,27 @@ def by_scenario(runs: Iterable[Run], grouped: bool = False) -> dict[str, list[Ru
     return groups
 
 
-def measure_runs(
-    runs: Sequence[Run], experts: Experts | None, options: Options, share_ranges: bool = False
-) -> list[Measured]:
-    """The metrics of all; with shared ranges, normalised by one range per task over all these lifetimes."""
+def run_results(
+    runs: Sequence[Run], experts: Experts | None = None, options: Options | None = None, share_ranges: bool = False
+) -> list[RunResult]:
+    """Compute the metrics of all runs; with `share_ranges`, normalised by one range per task over all of them."""
+    options = options or Options()
     if experts:
         _check_experts(runs, experts)
     if share_ranges:
         if options.clamp or options.data_range is not None:
             raise UserError("ranges are either shared or given, and not shared while clamping: choose one")
         options = replace(options, data_range=shared_ranges(prepare(run.log, experts, options) for run in runs))
-    return [Measured(run, measure(run.log, experts, options)) for run in runs]
+    return [RunResult(run, compute_metrics(run.log, experts, options)) for run in runs]
 
 
-def same_syllabi(measured: Sequence[Measured]) -> bool:
+def same_syllabi(results: Sequence[RunResult]) -> bool:
     """Whether all agents learned the same tasks in the same orders, equally often."""
-    lived: dict[str, list[tuple[tuple[str, ...], ...]]] = {}
-    for one in measured:
-        lived.setdefault(one.run.agent, []).append(tuple(block.just_learned for block in one.metrics.evaluations))
-    return len({tuple(sorted(orders)) for orders in lived.values()}) == 1
+    orders: dict[str, list[tuple[tuple[str, ...], ...]]] = {}
+    for result in results:
+        order = tuple(block.just_learned for block in result.metrics.evaluations)
+        orders.setdefault(result.run.agent, []).append(order)
+    return len({tuple(sorted(found)) for found in orders.values()}) == 1
 
 
 def _check_experts(runs: Sequence[Run], experts: Experts) -> None:
@@ -161,11 +170,11 @@ def _scenario_info(folder: Path) -> dict[str, Any]:
     return store.load_json(file) if file.exists() else {}
 
 
-def _run(folder: Path, name: str, info: dict[str, Any], finished: bool, measure_name: str) -> Run:
+def _read_run(folder: Path, name: str, info: dict[str, Any], finished: bool, measure: str) -> Run:
     syllabus = info.get("syllabus")
     scenario = syllabus.get("scenario") if isinstance(syllabus, dict) else info.get("scenario_type")
     agent, seed = info.get("label") or info.get("agent") or folder.resolve().parent.name, info.get("seed")
     return Run(
         folder, name, str(agent), str(agent), str(info.get("preset", "")), str(scenario or ""),
-        seed if isinstance(seed, int) else None, finished, read_log(folder, measure_name),
+        seed if isinstance(seed, int) else None, finished, read_log(folder, measure),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Statistics over lifetimes: means with intervals, interquartile means, and who differs from the baseline.
+"""Statistics over lifetimes: means with intervals, interquartile means, significant differences from the baseline.
 
 Significance as in the paper: a Kruskal-Wallis test over all agents; if it says that they differ, Dunn's test of all
 pairs with Bonferroni's correction. An agent that differs from the baseline is marked • if its mean rank is higher,
@@ -18,17 +18,17 @@ RESAMPLES = 10_000
 
 
 class Interval(NamedTuple):
-    """From, to."""
+    """A confidence interval."""
 
     low: float
     high: float
 
 
 class Summary(NamedTuple):
-    """A metric over lifetimes."""
+    """One metric of one agent over its lifetimes."""
 
     lifetimes: int
-    """Those that have it."""
+    """Lifetimes in which the metric is defined."""
     mean: float
     interval: Interval | None
     """95 % confidence, Student's t; none with fewer than two lifetimes."""
@@ -41,7 +41,7 @@ class Summary(NamedTuple):
 
     @property
     def half_width(self) -> float | None:
-        """What stands behind ±."""
+        """Half the width of the t interval: the number after ±."""
         return None if self.interval is None else (self.interval.high - self.interval.low) / 2
 
 
@@ -49,15 +49,18 @@ class Comparison(NamedTuple):
     """Agents compared with the baseline on one metric."""
 
     kruskal_p: float
-    """Chance of such differences if all agents were alike."""
+    """p of the Kruskal-Wallis test over all agents."""
     dunn_p: dict[str, float]
-    """Of each other agent against the baseline, corrected."""
+    """By agent: p of Dunn's test against the baseline, with Bonferroni's correction."""
     marks: dict[str, str]
-    """Better, worse, or nothing."""
+    """By agent: `BETTER`, `WORSE`, or an empty string."""
 
 
 def summarise(numbers: Sequence[float], seed: int = 0) -> Summary | None:
-    """Mean and all that belongs to it; None if there is no number."""
+    """Mean, intervals, interquartile mean and deviation of some numbers; None if there are none.
+
+    `seed` is that of the bootstrap.
+    """
     from scipy import stats
 
     if not numbers:
@@ -73,8 +76,16 @@ def summarise(numbers: Sequence[float], seed: int = 0) -> Summary | None:
     return Summary(len(values), mean, Interval(mean - half, mean + half), Interval(low, high), iqm, deviation)
 
 
-def compare(groups: Mapping[str, Sequence[float]], baseline: str) -> Comparison | None:
-    """Compare all agents that have at least two lifetimes with the baseline; None if there is nothing to compare."""
+def compare_with_baseline(groups: Mapping[str, Sequence[float]], baseline: str) -> Comparison | None:
+    """Test which agents differ from the baseline on one metric.
+
+    Args:
+        groups: by agent, the metric of each of its lifetimes. Agents with fewer than two are left out.
+        baseline: the agent that the others are compared with.
+
+    Returns:
+        None where the baseline or all others are left out.
+    """
     known = {agent: np.asarray(numbers, float) for agent, numbers in groups.items() if len(numbers) > 1}
     if baseline not in known or len(known) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Tables as values, and as text: Markdown, LaTeX, CSV."""
+"""Tables of numbers with intervals and marks, and their text in Markdown, LaTeX and CSV."""
 
 import csv
 import io
@@ -15,13 +15,15 @@ _LATEX_SPECIAL = str.maketrans(
 
 
 class Number(NamedTuple):
-    """A number with what stands behind it."""
+    """A cell of a table: a number, its half width and its mark of significance."""
 
     value: float
     spread: float | None = None
+    """The number after ±."""
     mark: str = ""
+    """`BETTER`, `WORSE` or empty."""
     note: str = ""
-    """What else there is to say, in brackets."""
+    """Text in brackets after the number."""
 
     def __str__(self) -> str:
         spread = "" if self.spread is None else f" ± {self.spread:.2f}"
@@ -33,7 +35,7 @@ class Number(NamedTuple):
 
     @property
     def latex(self) -> str:
-        """As in the paper."""
+        """The cell in LaTeX, as the paper's tables have it."""
         spread = "" if self.spread is None else rf" ($\pm {self.spread:.2f}$)"
         return f"${self.value:.2f}${spread}{_LATEX_MARKS[self.mark]}{self._note}"
 
@@ -48,16 +50,17 @@ class Table(NamedTuple):
     header: tuple[str, ...]
     rows: tuple[tuple[Entry, ...], ...]
     latex_header: tuple[str, ...] = ()
+    """The header in LaTeX; empty: `header`, escaped."""
 
 
 def to_markdown(table: Table) -> str:
-    """A Markdown table."""
+    """The table in Markdown, its title in bold above it."""
     lines = [_line(table.header), _line(tuple("---" for _ in table.header)), *(_line(row) for row in table.rows)]
     return "\n".join([f"**{table.title}**", "", *lines, ""])
 
 
 def to_latex(table: Table) -> str:
-    """A LaTeX table."""
+    """The table as a LaTeX `tabular`."""
 
     def entry(cell: Entry) -> str:
         return cell.latex if isinstance(cell, Number) else cell.translate(_LATEX_SPECIAL)
@@ -80,7 +83,7 @@ def to_latex(table: Table) -> str:
 
 
 def to_csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Comma-separated values, numbers in full."""
+    """Comma-separated values with numbers in full; None is an empty field."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)

@@ -1,4 +1,4 @@
-"""A number that may not exist: then it says why. Nothing undefined is ever a zero or silently left out."""
+"""Metric values that may be undefined. An undefined metric is never 0: it has a reason in words."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -9,45 +9,52 @@ import numpy as np
 MEDIAN = "median"
 
 
-class Value(NamedTuple):
+class MetricValue(NamedTuple):
     """A number, or the reason why there is none."""
 
     number: float | None
     reason: str = ""
-    """Why there is no number; beside a number, what it leaves out."""
+    """Why there is no number; where there is one, which parts of the mean are missing."""
 
     @property
-    def known(self) -> bool:
+    def is_defined(self) -> bool:
         """Whether there is a number."""
         return self.number is not None
 
     def __str__(self) -> str:
-        return f"absent: {self.reason}" if self.number is None else f"{self.number:.4g}"
+        return f"undefined: {self.reason}" if self.number is None else f"{self.number:.4g}"
 
 
-def absent(reason: str) -> Value:
-    """No number, for this reason."""
-    return Value(None, reason)
+def undefined(reason: str) -> MetricValue:
+    """A metric without a number, for this reason."""
+    return MetricValue(None, reason)
 
 
-def ratio(above: float, below: float, what: str) -> Value:
-    """A quotient; absent where it would divide by zero."""
-    return Value(float(above / below)) if below != 0 else absent(f"{what} is 0: nothing can be divided by it")
+def ratio(numerator: float, denominator: float, denominator_name: str) -> MetricValue:
+    """A quotient; undefined where the denominator is 0."""
+    if denominator == 0:
+        return undefined(f"{denominator_name} is 0: nothing can be divided by it")
+    return MetricValue(float(numerator / denominator))
 
 
-def mean_of(parts: Iterable[float]) -> float:
-    """The plain mean of at least one number."""
-    return float(np.mean(list(parts)))
+def mean(numbers: Iterable[float]) -> float:
+    """The arithmetic mean of at least one number."""
+    return float(np.mean(list(numbers)))
 
 
-def combine(parts: Mapping[str, Value], method: str, nothing: str) -> Value:
-    """One number for all parts (tasks, pairs of tasks): the mean or median of those that have one.
+def aggregate(parts: Mapping[str, MetricValue], method: str, reason_if_empty: str) -> MetricValue:
+    """The mean or median over the parts (tasks, or pairs of tasks) that are defined.
 
-    What has none is named in the reason: l2metrics leaves it out without a word.
+    The reason names the parts that are not; l2metrics leaves them out silently.
+
+    Args:
+        parts: by the name of the task or pair.
+        method: `mean` or `median`.
+        reason_if_empty: why nothing is defined, where there are no parts at all.
     """
     numbers = [part.number for part in parts.values() if part.number is not None and not math.isnan(part.number)]
     missing = [f"{name} ({part.reason})" for name, part in parts.items() if part.number is None]
     if not numbers:
-        return absent("; ".join(dict.fromkeys(part.reason for part in parts.values())) or nothing)
+        return undefined("; ".join(dict.fromkeys(part.reason for part in parts.values())) or reason_if_empty)
     number = float(np.median(numbers) if method == MEDIAN else np.mean(numbers))
-    return Value(number, f"without {'; '.join(missing)}" if missing else "")
+    return MetricValue(number, f"without {'; '.join(missing)}" if missing else "")

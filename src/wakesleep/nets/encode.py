@@ -1,4 +1,4 @@
-"""From what a world shows to what a network reads: one flat vector of floats per observation.
+"""Encoders: from an observation to what a network reads, one flat vector of floats.
 
 The paper scales observations to [0, 1] and does not say how. `SCALE` divides each entry by its own greatest value (for
 Minigrid: channels by 10, 5 and 2). `BYTES` divides by 255, what stable-baselines3 does to images. `ONE_HOT` spells
@@ -17,7 +17,7 @@ from wakesleep.worlds.world import ObservationSpec
 
 
 class Encoding(Enum):
-    """How observations are turned into inputs."""
+    """How observations become inputs of a network."""
 
     SCALE = "scale"
     BYTES = "bytes"
@@ -25,7 +25,7 @@ class Encoding(Enum):
 
 
 class Encoder(eqx.Module):
-    """Turns observations of a spec into flat float vectors. Has nothing to learn."""
+    """Turns observations into flat float vectors. Has no parameters."""
 
     spec: ObservationSpec = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True, default=Encoding.SCALE)
@@ -39,7 +39,7 @@ class Encoder(eqx.Module):
 
     @property
     def size(self) -> int:
-        """Number of inputs."""
+        """Number of inputs for one observation."""
         if self.encoding is Encoding.ONE_HOT:
             return int(self._levels.sum())
         return int(np.prod(self.spec.shape))
@@ -50,7 +50,7 @@ class Encoder(eqx.Module):
         return self.spec.scale.ravel().astype(int) + 1
 
     def __call__(self, observation: Shaped[Array, "*batch_and_shape"]) -> Float[Array, "*batch inputs"]:
-        """The inputs of a batch of observations (any leading axes)."""
+        """Return the inputs of observations, [*batch, *spec.shape] -> [*batch, size]."""
         batch = observation.shape[: observation.ndim - len(self.spec.shape)]
         flat = observation.reshape(*batch, int(np.prod(self.spec.shape)))
         match self.encoding:
@@ -65,7 +65,7 @@ class Encoder(eqx.Module):
                 return (flat[..., entry] == value.astype(self.spec.dtype)).astype(jnp.float32)
 
     def nearest(self, inputs: Float[Array, "*batch inputs"]) -> Shaped[Array, "*batch_and_shape"]:
-        """The observations whose inputs are about these: what a dream looks like."""
+        """Return the observations, [*batch, *spec.shape], whose inputs are nearest to these: a dream to look at."""
         if self.encoding is Encoding.ONE_HOT:
             levels = self._levels
             values = np.arange(levels.max())

@@ -22,15 +22,16 @@ from wakesleep.nets.layers import Conv, Linear
 from wakesleep.nets.policy import Policy
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
-MOST_SPELLED_OUT = 64
-"""Categories up to which a layer is spelled out, one channel each; more are looked up by their number."""
+MAX_ONE_HOT = 64
+"""Categories up to which a layer is one-hot encoded; those of a layer with more are looked up by their number."""
 
 
 class FeatureLayerEncoder(eqx.Module):
-    """The encoder: amounts on a logarithmic scale, categories one-hot; flat. Has nothing to learn."""
+    """Encodes feature layers as a flat vector: amounts as logarithms, categories one-hot. Has no parameters."""
 
     spec: ObservationSpec = eqx.field(static=True)
     categorical: tuple[int, ...] = eqx.field(static=True)
+    """Which layers hold categories; the others hold amounts."""
 
     @property
     def categories(self) -> tuple[int, ...]:
@@ -41,21 +42,21 @@ class FeatureLayerEncoder(eqx.Module):
     @property
     def channels(self) -> tuple[int, ...]:
         """How many channels each layer becomes."""
-        return tuple(count if 0 < count <= MOST_SPELLED_OUT else 1 for count in self.categories)
+        return tuple(count if 0 < count <= MAX_ONE_HOT else 1 for count in self.categories)
 
     @property
     def image(self) -> tuple[int, int, int]:
-        """Height, width and channels of what is flat here."""
+        """Height, width and channels of the flat inputs."""
         height, width = self.spec.shape[:2]
         return height, width, sum(self.channels)
 
     @property
     def size(self) -> int:
-        """Number of inputs."""
+        """Number of inputs for one observation."""
         return int(np.prod(self.image))
 
     def __call__(self, view: Shaped[Array, "*batch height width layers"]) -> Float[Array, "*batch inputs"]:
-        """The inputs of a batch of observations (any leading axes)."""
+        """Return the inputs of observations."""
         parts = []
         for layer, (count, channels) in enumerate(zip(self.categories, self.channels, strict=True)):
             values = view[..., layer]
@@ -67,7 +68,7 @@ class FeatureLayerEncoder(eqx.Module):
         return jnp.concatenate(parts, axis=-1).reshape(*view.shape[:-3], self.size)
 
     def nearest(self, inputs: Float[Array, "*batch inputs"]) -> Shaped[Array, "*batch height width layers"]:
-        """The observations whose inputs are about these: what a dream looks like."""
+        """Return the observations whose inputs are nearest to these: what a dream looks like."""
         parts = []
         for count, part in zip(self.categories, self.split(inputs), strict=True):
             if part.shape[-1] > 1:
@@ -78,13 +79,13 @@ class FeatureLayerEncoder(eqx.Module):
         return rounded.astype(self.spec.dtype)
 
     def split(self, inputs: Float[Array, "*batch inputs"]) -> list[Float[Array, "*batch height width _"]]:
-        """The channels of each layer, as images."""
+        """Return the channels of each layer as images."""
         image = inputs.reshape(*inputs.shape[:-1], *self.image)
         return jnp.split(image, np.cumsum(self.channels)[:-1], axis=-1)
 
 
 class ConvExtractor(eqx.Module):
-    """From encoded layers to flat features."""
+    """The feature extractor: from encoded layers to flat features."""
 
     encoder: FeatureLayerEncoder
     embeddings: tuple[Linear, ...]
@@ -97,7 +98,7 @@ class ConvExtractor(eqx.Module):
         return self.encoder.spec.shape[0] // int(np.prod([convolution.stride for convolution in self.convolutions]))
 
     def __call__(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
-        """Features, any leading axes."""
+        """Return features, grid x grid x channels of the last convolution, flat."""
         batch, flat = inputs.shape[:-1], inputs.reshape(-1, inputs.shape[-1])
         image = self._patches(flat) if self._reads_patches else self.convolutions[0](self._embedded(flat))
         for convolution in self.convolutions[1:]:
@@ -110,15 +111,15 @@ class ConvExtractor(eqx.Module):
         layers, categories = self.encoder.split(flat), self.encoder.categories
         amounts = [layer for layer, count in zip(layers, categories, strict=True) if not count]
         named = [layer for layer, count in zip(layers, categories, strict=True) if count]
-        embedded = [_embed(*pair) for pair in zip(self.embeddings, named, strict=True)]
+        embedded = [_embed_categories(*pair) for pair in zip(self.embeddings, named, strict=True)]
         return jnp.concatenate([*amounts, *embedded], axis=-1)
 
     @property
     def _reads_patches(self) -> bool:
-        """Whether the first convolution reads patches side by side, and all categories are spelled out."""
+        """Whether the first convolution reads patches side by side, and all categories are one-hot."""
         first = self.convolutions[0]
-        spelled_out = max(self.encoder.categories) <= MOST_SPELLED_OUT
-        return first.weight.shape[0] == first.stride and spelled_out
+        all_one_hot = max(self.encoder.categories) <= MAX_ONE_HOT
+        return first.weight.shape[0] == first.stride and all_one_hot
 
     def _patches(self, flat: Float[Array, "batch inputs"]) -> Float[Array, "batch grid grid channels"]:
         """Embedding and first convolution as one matrix product: both are linear, and small when multiplied first."""
@@ -140,7 +141,7 @@ class ConvExtractor(eqx.Module):
 
 
 class MapHead(eqx.Module):
-    """From features to logits: plain parts of the action from a hidden layer, places from the map itself."""
+    """From features to logits: places from the map itself, the other parts of the action from a hidden layer."""
 
     hidden: Linear
     plain: Linear
@@ -150,11 +151,11 @@ class MapHead(eqx.Module):
     place_scale: float = eqx.field(static=True, default=1.0)
 
     def __call__(self, features: Float[Array, "*batch features"]) -> Logits:
-        """The parts of the action one after the other."""
+        """Return logits, the parts of the action one after the other."""
         return self.logits(features, self.summary(features))
 
     def logits(self, features: Float[Array, "*batch features"], summary: Float[Array, "*batch hidden"]) -> Logits:
-        """The same where the summary is there already."""
+        """Return logits from features and their `summary`."""
         plain_sizes = [size for size, place in zip(self.sizes, self.is_place, strict=True) if not place]
         plain = iter(jnp.split(self.plain(summary), np.cumsum(plain_sizes)[:-1], axis=-1))
         cells = features.reshape(*features.shape[:-1], -1, self.places.weight.shape[0])
@@ -162,7 +163,7 @@ class MapHead(eqx.Module):
         return jnp.concatenate([next(places if place else plain) for place in self.is_place], axis=-1)
 
     def summary(self, features: Float[Array, "*batch features"]) -> Float[Array, "*batch hidden"]:
-        """What the plain parts and the value are decided by."""
+        """Return the hidden layer, which the plain parts and the value are computed from."""
         return jax.nn.relu(self.hidden(features))
 
 
@@ -173,11 +174,11 @@ class SharedActorCritic(eqx.Module):
     value_head: Linear
 
     def value(self, observation: object) -> Float[Array, "*batch"]:
-        """Expected return, any leading axes."""
+        """Return the value of observations."""
         return self.both(observation)[1]
 
     def both(self, observation: object) -> tuple[Logits, Float[Array, "*batch"]]:
-        """Logits over actions and expected return, any leading axes."""
+        """Return logits over actions and the value of observations."""
         features, head = self.policy.features(observation), self.policy.head
         assert isinstance(head, MapHead)
         summary = head.summary(features)
@@ -186,7 +187,7 @@ class SharedActorCritic(eqx.Module):
 
 @dataclass(frozen=True)
 class FullyConvConfig:
-    """What the networks are told. Observations are height x width x layers."""
+    """Settings of FullyConv networks. Observations are height x width x layers."""
 
     categorical: tuple[int, ...]
     """Layers that hold numbers of categories; they are embedded. The others hold amounts."""
@@ -195,17 +196,18 @@ class FullyConvConfig:
     channels: tuple[int, int, int] = (16, 32, 32)
     """Of the three convolutions; the last one makes the features."""
     hidden: int = 256
+    """Width of the layer that the value and all parts but places are computed from."""
     normalise: bool = False
     """Whether features are standardised (LayerNorm without parameters)."""
     place_scale: float = 1.0
-    """Logits of places are multiplied by this. They hang on a few weights only, the other parts on all of `hidden`:
-    with Adam, whose steps are of one size for all weights, places learn slower by that much."""
+    """Logits of places are multiplied by this. They depend on few weights, the other parts on all of `hidden`. With
+    Adam, whose steps have one size for all weights, places would learn more slowly by that factor."""
     patches: bool = False
     """Whether the first convolution reads patches of the map, one for each cell of the grid, instead of going over
     every pixel, and the other two go over the grid: several times cheaper."""
 
     def make(self, observation: ObservationSpec, action: ActionSpec, key: Key[Array, ""]) -> SharedActorCritic:
-        """Fresh networks; heads start near zero."""
+        """Return networks with random weights; the policy's heads start near zero."""
         grid, stride = self._grid(observation, action)
         encoder = FeatureLayerEncoder(observation, self.categorical)
         categories = [count for count in encoder.categories if count]
@@ -251,8 +253,8 @@ class FullyConvConfig:
         return grid, observation.shape[0] // grid
 
 
-def _embed(embedding: Linear, part: Float[Array, "*cells channels"]) -> Float[Array, "*cells width"]:
-    """A vector for each category: of spelled-out ones a matrix product, faster than looking up, and to learn."""
+def _embed_categories(embedding: Linear, part: Float[Array, "*cells channels"]) -> Float[Array, "*cells width"]:
+    """A vector for each category. For one-hot ones it is a matrix product, faster than a lookup, and to learn."""
     if part.shape[-1] > 1:
         return embedding(part)
     category = jnp.clip(part[..., 0].astype(jnp.int32), 0, embedding.weight.shape[0] - 1)

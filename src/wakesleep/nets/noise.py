@@ -1,6 +1,6 @@
-"""Gaussian noise, three times faster than `jax.random.normal` makes it on a CPU.
+"""Gaussian noise, three times faster than `jax.random.normal` on a CPU.
 
-The VAE needs it by the ten thousand in every iteration of a sleep.
+A VAE needs tens of thousands of draws in every iteration of a sleep.
 """
 
 import math
@@ -23,10 +23,9 @@ _TAILS = (
 
 
 def normal(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."]:
-    """Independent draws from a standard normal distribution, by the inverse of its distribution function.
+    """Return independent draws from a standard normal distribution, by the inverse of its distribution function.
 
-    The loop of two is there for its border: without it XLA computes the random bits anew for every place where the
-    inverse function needs them.
+    The loop over two halves keeps XLA from computing the random bits again wherever the inverse function needs them.
     """
     count = math.prod(shape)
     least = np.nextafter(np.float32(-1), np.float32(0))
@@ -35,7 +34,7 @@ def normal(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."]:
 
 
 def _quantile(uniform: Float[Array, "count"]) -> Float[Array, "count"]:
-    """Of uniform draws between -1 and 1, neither included, normal ones."""
+    """Normal draws from uniform ones between -1 and 1, neither included."""
     away = -jnp.log((1 - uniform) * (1 + uniform))
     middle = jnp.polyval(jnp.array(_MIDDLE, jnp.float32), away - 2.5, unroll=len(_MIDDLE))
     tails = jnp.polyval(jnp.array(_TAILS, jnp.float32), jnp.sqrt(away) - 3, unroll=len(_TAILS))

@@ -1,4 +1,4 @@
-"""Policies and values: an encoder, a feature extractor and a head each. The halves are what sleep copies and distils.
+"""Policies and values: an encoder, a feature extractor and a head each. Sleep copies and distils these parts.
 
 Which networks a learner has is a small frozen config with a `make`: `MLPConfig` (the paper's for Minigrid) here,
 `FullyConvConfig` (the paper's for StarCraft II) in `fully_conv.py`, or one of your own.
@@ -19,49 +19,52 @@ from wakesleep.worlds.world import ActionSpec, MaskedObservation, ObservationSpe
 
 
 def view_of(observation: Any) -> Any:
-    """What the agent sees, without the mask."""
+    """Return an observation without its action mask."""
     return observation.view if isinstance(observation, MaskedObservation) else observation
 
 
 def mask_of(observation: Any) -> Any:
-    """Which choices are open, or None where all always are."""
+    """Return the action mask of an observation, or None where all actions are always open."""
     return observation.action_mask if isinstance(observation, MaskedObservation) else None
 
 
 Actor = Callable[[Any], Logits]
-"""Anything that turns a batch of observations into logits: a `Policy`, or a learner's own from outside."""
+"""Anything that turns a batch of observations into logits, [batch, num_logits]: a `Policy`, or a learner's own."""
 
 
 class Policy(eqx.Module):
-    """From observations to logits over actions, by way of features."""
+    """From observations to logits over actions."""
 
     encoder: Callable[[Any], Array]
-    """From what is seen to what a network reads; has nothing to learn."""
+    """From an observation, without its mask, to inputs of the network. Has no parameters."""
     extractor: Callable[[Array], Float[Array, "*batch features"]]
     head: Callable[[Float[Array, "*batch features"]], Logits]
 
     def features(self, observation: Any) -> Float[Array, "*batch features"]:
-        """What the head sees."""
+        """Return the features that the head reads."""
         return self.extractor(self.encoder(view_of(observation)))
 
     def __call__(self, observation: Any) -> Logits:
-        """Logits over actions, any leading axes."""
+        """Return logits over actions, [*batch, num_logits]."""
         return self.head(self.features(observation))
 
 
 @runtime_checkable
 class Networks(Protocol):
-    """What a learner trains: a policy and a value. A pytree."""
+    """What a learner trains: a policy and a value function. A pytree."""
 
     policy: Policy
 
     def value(self, observation: Any) -> Float[Array, "*batch"]:
-        """Expected return, any leading axes."""
+        """Return the value (expected return) of observations."""
         ...
 
 
 def logits_and_value(networks: Networks, observation: Any) -> tuple[Logits, Float[Array, "*batch"]]:
-    """Both at once: networks that share layers have a `both`, so that gradients flow back through these only once."""
+    """Return logits, [*batch, num_logits], and values of observations.
+
+    Layers that policy and value share (`SharedNetworks`) are computed once.
+    """
     if isinstance(networks, SharedNetworks):
         return networks.both(observation)
     return networks.policy(observation), networks.value(observation)
@@ -69,44 +72,45 @@ def logits_and_value(networks: Networks, observation: Any) -> tuple[Logits, Floa
 
 @runtime_checkable
 class SharedNetworks(Networks, Protocol):
-    """Networks whose policy and value share layers."""
+    """`Networks` whose policy and value share layers."""
 
     def both(self, observation: Any) -> tuple[Logits, Float[Array, "*batch"]]:
-        """Logits over actions and expected return, any leading axes."""
+        """Return logits over actions, [*batch, num_logits], and values of observations."""
         ...
 
 
 @runtime_checkable
 class NetworkConfig(Protocol):
-    """Says what networks look like. Frozen, so that equal ones are equal and hash alike."""
+    """Settings that make `Networks`: a frozen dataclass, so that equal ones are equal and hash alike."""
 
     def make(self, observation: ObservationSpec, action: ActionSpec, key: Key[Array, ""]) -> Any:
-        """Fresh `Networks`."""
+        """Return `Networks` with random weights for these observations and actions."""
         ...
 
 
 class ActorCritic(eqx.Module):
-    """A policy and a value that share nothing."""
+    """A policy and a value function that share no layers."""
 
     policy: Policy
     critic: Policy
-    """One number per observation in place of logits."""
+    """The value function: its head gives one number in place of logits."""
 
     def value(self, observation: Any) -> Float[Array, "*batch"]:
-        """Expected return, any leading axes."""
+        """Return the value (expected return) of observations."""
         return self.critic(observation)[..., 0]
 
 
 @dataclass(frozen=True)
 class MLPConfig:
-    """A perceptron for the policy and one for the value, with ReLUs: the paper's for Minigrid."""
+    """Settings of an MLP with ReLUs for the policy and another for the value: the paper's networks for Minigrid."""
 
     hidden: tuple[int, ...] = (256, 256)
-    """Widths of the layers of both; the last is the number of features."""
+    """Widths of the hidden layers of each; the last is the number of features."""
     encoding: Encoding = Encoding.SCALE
+    """How observations become inputs."""
 
     def make(self, observation: ObservationSpec, action: ActionSpec, key: Key[Array, ""]) -> ActorCritic:
-        """Fresh networks. The policy's head starts near zero: every action about equally likely."""
+        """Return networks with random weights. The policy's head starts near zero: actions are about equally likely."""
         encoder, keys = Encoder(observation, self.encoding), jax.random.split(key, 4)
         extractors = (MLP(encoder.size, self.hidden, key) for key in (keys[0], keys[2]))
         policy_head = Linear(self.hidden[-1], num_logits(action), keys[1], gain=0.01)

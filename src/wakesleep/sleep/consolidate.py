@@ -14,32 +14,35 @@ import optax
 from jaxtyping import Array, Float, Int, Key
 
 from wakesleep.errors import UserError
-from wakesleep.sleep.model import Dream, Losses, LossWeights, SleepModel
+from wakesleep.sleep.model import Dream, HasBatchStats, Losses, LossWeights, SleepModel, refined_dream
 from wakesleep.sleep.replay import Pairs, RandomReplay, WakeBuffer
 from wakesleep.wake.adam import clipped_adam
 
-_POINTS = 100  # of each curve, at most
-_SETTLING = 256  # pairs of each kind that measurements at the end are made on
+_CURVE_POINTS = 100  # of each loss curve, at most
+_BATCH_STATS_PAIRS = 256  # of each kind, for statistics measured at the end
 
 
 @dataclass(frozen=True)
 class SleepConfig:
-    """What sleep can be told. The defaults are the paper's for Minigrid."""
+    """Settings of sleep. The defaults are the paper's for Minigrid."""
 
     iterations: int = 20_000
+    """Gradient steps of one sleep."""
     batch_size: int = 32
-    """Of each kind of replay."""
+    """Pairs of each kind of replay in a gradient step."""
     experience_replay: bool = True
-    """ER: the wake buffer."""
+    """ER: whether pairs of the wake buffer are replayed."""
     generative_replay: bool = True
-    """GR: dreams."""
+    """GR: whether dreams are replayed."""
     random_replay: bool = True
-    """RaR: the random-replay buffer."""
+    """RaR: whether pairs of the random-replay buffer are replayed."""
     refine_steps: int = 0
     """How often what is generated passes through the VAE again before it is labelled."""
     loss_weights: LossWeights = LossWeights()
     learning_rate: float = 1e-3
+    """Of Adam."""
     max_grad_norm: float = 10.0
+    """Gradients with a greater norm are scaled down to it."""
 
     def __post_init__(self) -> None:
         if self.iterations < 1 or self.batch_size < 1:
@@ -59,7 +62,8 @@ class Curves(eqx.Module):
 
 
 Carry = tuple[SleepModel, optax.OptState]
-Terms = Float[Array, "terms kinds"]
+LossTerms = Float[Array, "terms kinds"]
+"""Means of the loss terms, for each kind of replay."""
 
 
 def consolidate(
@@ -100,32 +104,34 @@ def _consolidate(
         """So many rows of every kind of replay that is used: experience, then random replay; and dreams."""
         keys = jax.random.split(key, 3)
         chosen = jax.random.randint(keys[1], (size * config.random_replay,), 0, kept_count)
-        dream = before.dream(keys[2], size, config.refine_steps)
+        dream = refined_dream(before, keys[2], size, config.refine_steps)
         dream = jax.tree.map(lambda leaf: leaf[: size * config.generative_replay], dream)
         return buffer.draw(keys[0], size * config.experience_replay) + kept[chosen], dream
 
-    def loss(arrays: SleepModel, key: Key[Array, ""]) -> tuple[Float[Array, ""], Terms]:
+    def loss(arrays: SleepModel, key: Key[Array, ""]) -> tuple[Float[Array, ""], LossTerms]:
         draw_key, loss_key = jax.random.split(key)
         rows = eqx.combine(arrays, static).loss(*draw(draw_key, size), loss_key)
         means = jax.tree.map(lambda leaf: jnp.mean(leaf.reshape(-1, size), axis=-1), rows)
         return jnp.sum(config.loss_weights.total(means)), jnp.stack(means)
 
-    def iterate(carry: Carry, key: Key[Array, ""]) -> tuple[Carry, Terms]:
+    def iterate(carry: Carry, key: Key[Array, ""]) -> tuple[Carry, LossTerms]:
         arrays, state = carry
         gradient, terms = jax.grad(loss, has_aux=True)(arrays, key)
         updates, state = optimiser.update(gradient, state, arrays)
         return (optax.apply_updates(arrays, updates), state), terms
 
-    def stretch(carry: Carry, keys: Key[Array, "iterations"]) -> tuple[Carry, Terms]:
+    def stretch(carry: Carry, keys: Key[Array, "iterations"]) -> tuple[Carry, LossTerms]:
         carry, terms = jax.lax.scan(iterate, carry, keys)
         return carry, jnp.mean(terms, axis=0)
 
-    points = max(count for count in range(1, _POINTS + 1) if config.iterations % count == 0)
+    points = max(count for count in range(1, _CURVE_POINTS + 1) if config.iterations % count == 0)
     key, *last = jax.random.split(key, 3)
     keys = jax.random.split(key, config.iterations).reshape(points, -1)
     (arrays, _), terms = jax.lax.scan(stretch, (arrays, optimiser.init(arrays)), keys)
-    settled = eqx.combine(arrays, static).with_batch_stats(*draw(last[0], _SETTLING), last[1])
+    model = eqx.combine(arrays, static)
+    if isinstance(model, HasBatchStats):
+        model = model.with_batch_stats(*draw(last[0], _BATCH_STATS_PAIRS), last[1])
     each = (Losses(*terms[..., kind].T) for kind in range(terms.shape[-1]))
     order = config.experience_replay, config.random_replay, config.generative_replay
     experience, remembered, dreamed = (next(each) if used else None for used in order)
-    return settled, Curves(experience, dreamed, remembered)
+    return model, Curves(experience, dreamed, remembered)

@@ -1,4 +1,4 @@
-"""Looking at a sleep: what it did to the features, what the generator reconstructs and dreams (appendix C's figures).
+"""Diagnostics of a sleep: what it did to features, what the generator reconstructs and dreams (appendix C's figures).
 
 *Probes* are real pairs of this sleep's wake buffer and of random replay, so of every task slept on before. Their
 features before and after the sleep show how far features drifted. All feature vectors are given in the principal
@@ -16,13 +16,15 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from wakesleep.nets import actions
 from wakesleep.nets.policy import mask_of
-from wakesleep.sleep.model import SleepModel, refine
+from wakesleep.sleep.model import Reconstructs, SleepModel, refine
 from wakesleep.sleep.replay import Pairs, RandomReplay, WakeBuffer
 from wakesleep.worlds.world import ActionSpec
 
 PROBES, DREAMS, PICTURES, COMPONENTS = 256, 128, 16, 8
-LOOPS = 3
-"""Passes of the loop procedure that are shown."""
+REFINE_STEPS = 3
+"""Passes through the VAE of the refined dreams that are shown."""
+
+Arrays = dict[str, Array]
 
 
 def diagnose(
@@ -34,10 +36,28 @@ def diagnose(
     sleep: int,
     key: Key[Array, ""],
 ) -> dict[str, Any]:
-    """Arrays by name. `replay` is as it was before the sleep whose number (from 0) is `sleep`."""
-    wake_key, replay_key, look_key = jax.random.split(key, 3)
+    """Measure a sleep.
+
+    Args:
+        spec: of actions.
+        before: the model as it fell asleep.
+        after: the model as it woke.
+        buffer: what was slept on.
+        replay: random replay as it was before the sleep.
+        sleep: which sleep of the life it was, from 0.
+        key: of what is drawn.
+
+    Returns:
+        Arrays by name; those over probes have a row for each. A model that does not say how it reconstructs
+        (`Reconstructs`) has only its actions and how often they agree with the labels.
+    """
+    wake_key, replay_key, dream_key = jax.random.split(key, 3)
     rows = jax.random.randint(replay_key, (PROBES,), 0, max(replay.filled, 1))
-    of_probes, others = _look(spec, before, after, buffer.draw(wake_key, PROBES) + replay.pairs[rows], look_key)
+    probes = buffer.draw(wake_key, PROBES) + replay.pairs[rows]
+    of_probes, others = _agreement(spec, before, after, probes), Arrays()
+    if isinstance(before, Reconstructs) and isinstance(after, Reconstructs):
+        of_features, others = _features(spec, before, after, probes, dream_key)
+        of_probes = {**of_features, **of_probes}
     origin = np.concatenate([np.full(PROBES, sleep), replay.sleep[np.asarray(rows)]])
     valid_mask = origin >= 0  # random replay may hold nothing yet
     return {"sleep": origin[valid_mask], **others} | {
@@ -46,11 +66,20 @@ def diagnose(
 
 
 @eqx.filter_jit
-def _look(
-    spec: ActionSpec, before: SleepModel, after: SleepModel, probes: Pairs, key: Key[Array, ""]
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Arrays over the probes, and the others."""
+def _agreement(spec: ActionSpec, before: SleepModel, after: SleepModel, probes: Pairs) -> Arrays:
+    """The likeliest action for each probe, and whether it is the label's, before and after the sleep."""
     seen, mask = probes.observation, mask_of(probes.observation)
+    return {
+        "action": _choice(spec, after(seen), mask),
+        "agrees_before": _agrees(spec, before(seen), probes.label, mask),
+        "agrees_after": _agrees(spec, after(seen), probes.label, mask),
+    }
+
+
+@eqx.filter_jit
+def _features(spec: ActionSpec, before: Any, after: Any, probes: Pairs, key: Key[Array, ""]) -> tuple[Arrays, Arrays]:
+    """Features, reconstructions and dreams: arrays over the probes, and the others."""
+    seen = probes.observation
     features, reconstructed = after.features(seen), after.reconstruct(after.inputs(seen))
     centre = jnp.mean(features, axis=0)
     _, spread, basis = jnp.linalg.svd(features - centre, full_matrices=False)
@@ -60,14 +89,11 @@ def _look(
 
     before_key, after_key = jax.random.split(key)
     taught, dream = before.dream(before_key, DREAMS), after.dream(after_key, DREAMS)
-    looped = refine(after, dream.inputs, LOOPS)
+    refined = refine(after, dream.inputs, REFINE_STEPS)
     of_probes = {
         "before": components(before.features(seen)),
         "after": components(features),
         "reconstructed": components(after.features_from_inputs(reconstructed)),
-        "action": _choice(spec, after(seen), mask),
-        "agrees_before": _agrees(spec, before(seen), probes.label, mask),
-        "agrees_after": _agrees(spec, after(seen), probes.label, mask),
     }
     others = {
         "explained": (spread**2 / jnp.maximum(jnp.sum(spread**2), 1e-12))[:COMPONENTS],
@@ -75,9 +101,9 @@ def _look(
         "dreamed_before_action": _choice(spec, taught.logits),
         "dreamed_after": components(after.features_from_inputs(dream.inputs)),
         "dreamed_after_action": _choice(spec, dream.logits),
-        "looped": components(after.features_from_inputs(looped)),
+        "refined": components(after.features_from_inputs(refined)),
     }
-    shown = {"seen": after.inputs(seen), "seen_again": reconstructed, "dream": dream.inputs, "dream_looped": looped}
+    shown = {"seen": after.inputs(seen), "seen_again": reconstructed, "dream": dream.inputs, "dream_refined": refined}
     for name, inputs in shown.items():
         picture = after.to_observation(inputs[:PICTURES])
         if picture is not None:

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Key
 from wakesleep.nets.actions import Logits
 from wakesleep.nets.policy import Policy
 from wakesleep.nets.vae import VAE
-from wakesleep.sleep.model import Dream, Losses, imitation_loss, refine
+from wakesleep.sleep.model import Dream, Losses, imitation_loss
 from wakesleep.sleep.replay import Pairs
 from wakesleep.worlds.world import ActionSpec
 
@@ -33,10 +33,10 @@ class HiddenReplay(eqx.Module):
         """Act by the features of what is seen."""
         return self.policy(observation)
 
-    def dream(self, key: Key[Array, ""], count: int, loops: int = 0) -> Dream:
+    def dream(self, key: Key[Array, ""], count: int) -> Dream:
         """Features from the prior, labelled by the head."""
-        features = refine(self, self.vae.dream(key, count), loops)
-        return Dream(features, self.policy.head(features))
+        features = self.vae.dream(key, count)
+        return Dream(features, self.label(features))
 
     def loss(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> Losses:
         """Imitate, and reconstruct the features: those of the pairs by the extractor, the dream's as they are."""
@@ -47,27 +47,26 @@ class HiddenReplay(eqx.Module):
         imitation = imitation_loss(self.action, self.policy.head(features), pairs, dream)
         return Losses(imitation, jnp.mean(error, axis=-1), posterior.kl())
 
-    def with_batch_stats(self, pairs: Pairs, dream: Dream, key: Key[Array, ""]) -> "HiddenReplay":
-        """Nothing here is measured."""
-        del pairs, dream, key
-        return self
-
     def features(self, observation: Any) -> Float[Array, "*batch features"]:
         """What the head sees."""
         return self.policy.features(observation)
 
     def inputs(self, observation: Any) -> Float[Array, "*batch inputs"]:
-        """Features."""
+        """The extractor's features of an observation."""
         return self.policy.features(observation)
 
     def reconstruct(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch inputs"]:
-        """Features, reconstructed."""
+        """Features through the VAE and back, without noise."""
         return self.vae.decode(self.vae.encode(inputs).mean)
 
     def features_from_inputs(self, inputs: Float[Array, "*batch inputs"]) -> Float[Array, "*batch features"]:
-        """They are features."""
+        """The inputs themselves: dreams are features."""
         return inputs
 
+    def label(self, inputs: Float[Array, "*batch inputs"]) -> Logits:
+        """The head's answer to features."""
+        return self.policy.head(inputs)
+
     def to_observation(self, inputs: Float[Array, "*batch inputs"]) -> None:
-        """Features have no looks."""
+        """None: features are not observations."""
         del inputs

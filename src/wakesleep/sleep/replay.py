@@ -49,7 +49,7 @@ class Pairs(eqx.Module):
 
 
 def empty_pairs(observation: ObservationSpec, action: ActionSpec, capacity: int, logits: bool = False) -> Pairs:
-    """Room for so many pairs."""
+    """Zeros, with room for so many pairs; labels are actions, or logits."""
     if capacity < 1:
         raise UserError(f"a buffer holds at least one pair, not {capacity}")
     view: Any = jnp.zeros((capacity, *observation.shape), observation.dtype)
@@ -60,7 +60,7 @@ def empty_pairs(observation: ObservationSpec, action: ActionSpec, capacity: int,
 
 
 class WakeBuffer(eqx.Module):
-    """First in, first out."""
+    """The last pairs of this waking: first in, first out."""
 
     pairs: Pairs
     written: Int[Array, ""]
@@ -81,9 +81,11 @@ class WakeBuffer(eqx.Module):
 
     def record(self, rollout: Rollout, policy: Actor) -> "WakeBuffer":
         """Put a rollout in, in order of time; labels are its actions, or the policy's logits where those are kept."""
+        observation, action = jax.tree.map(
+            lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (rollout.observation, rollout.action)
+        )
         wants_logits = jnp.issubdtype(self.pairs.label.dtype, jnp.floating)
-        label = policy(rollout.observation) if wants_logits else rollout.action
-        return self.add(jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), Pairs(rollout.observation, label)))
+        return self.add(Pairs(observation, policy(observation) if wants_logits else action))
 
     def draw(self, key: Key[Array, ""], count: int) -> Pairs:
         """Pairs drawn at random, each independently. There must be some."""
@@ -93,7 +95,7 @@ class WakeBuffer(eqx.Module):
 def wake_buffer(
     observation: ObservationSpec, action: ActionSpec, capacity: int = 20_000, logits: bool = False
 ) -> WakeBuffer:
-    """An empty one. 20,000 pairs is the paper's for Minigrid; StarCraft II has 10,000."""
+    """An empty wake buffer. The paper has 20,000 pairs in Minigrid, and 10,000 in StarCraft II."""
     return WakeBuffer(empty_pairs(observation, action, capacity, logits), jnp.int32(0))
 
 
@@ -131,7 +133,7 @@ class RandomReplay(eqx.Module):
 def random_replay(
     observation: ObservationSpec, action: ActionSpec, capacity: int = 4096, logits: bool = False
 ) -> RandomReplay:
-    """An empty one."""
+    """An empty random-replay buffer with room for so many pairs."""
     return RandomReplay(empty_pairs(observation, action, capacity, logits), np.full(capacity, -1))
 
 

@@ -23,7 +23,7 @@ def block_steps(task: str, scale: float = 1.0) -> int:
     """The length of a task's learning block, the paper's where it gives one."""
     steps = registry.task_info(task).block_steps
     if steps is None:
-        raise UserError(f"{task} has no block length of its own: give one in a YAML syllabus (docs/lifetimes.md)")
+        raise UserError(f"{task} has no block length of its own: give one in a syllabus (docs/guides/run-a-life.md)")
     if not 0 < scale < math.inf:
         raise UserError(f"learning blocks are scaled by a number above 0, not {scale}")
     return max(1, round(steps * scale))

@@ -4,18 +4,14 @@ A generator made of the syllabus seed gives first the evaluation seed, then (whe
 permutation, then one seed per learning block. A generator made of the evaluation seed gives every task its own.
 """
 
-import equinox as eqx
-import jax
+from typing import Any, cast
+
 import numpy as np
 
 from wakesleep.errors import UserError
-from wakesleep.worlds.batch import InitialStates, draw_initial_states
-from wakesleep.worlds.host import AnyWorld, EpisodeSeeds, HostWorldFactory
-from wakesleep.worlds.minigrid import farama
-from wakesleep.worlds.minigrid.engine import State
-from wakesleep.worlds.minigrid.observe import observe
-from wakesleep.worlds.minigrid.tasks import TASKS, MinigridWorld
-from wakesleep.worlds.world import HostWorld
+from wakesleep.wake.envs import Envs
+from wakesleep.worlds import registry
+from wakesleep.worlds.world import World
 
 
 def raw(generator: np.random.Generator) -> int:
@@ -42,29 +38,9 @@ def evaluation_seeds(seed: int, count: int) -> list[int]:
     return [raw(generator) for _ in range(count)]
 
 
-def key_of(seed: int) -> jax.Array:
-    """A JAX key of a seed of any size."""
-    low, high = np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32 & 0xFFFFFFFF)
-    return jax.random.fold_in(jax.random.key(low), high)
-
-
-def evaluation_initial_states(task: str, world: AnyWorld, seed: int, episodes: int) -> InitialStates | EpisodeSeeds:
-    """The layouts of an evaluation: of a Minigrid task those that the real environment draws, else drawn by a key.
-
-    Outside JAX they are seeds, one for each episode.
-    """
-    if isinstance(world, HostWorldFactory | HostWorld):
-        return EpisodeSeeds.of(seed, episodes)
-    if not (isinstance(world, MinigridWorld) and task in TASKS):
-        return draw_initial_states(world, key_of(seed), episodes)
-    env, layouts = farama.make_env(task), []
-    for episode in range(episodes):
-        env.reset(seed=seed if episode == 0 else None)
-        layouts.append(farama.layout_of(env))
-    states = jax.tree.map(lambda *leaves: jax.numpy.asarray(np.stack(leaves)), *layouts)
-    return InitialStates(states, _first_views(world, states))
-
-
-@eqx.filter_jit
-def _first_views(world: MinigridWorld, states: State) -> jax.Array:
-    return jax.vmap(observe, in_axes=(0, None))(states, world.rules.see_through_walls)
+def evaluation_initial_states(task: str, envs: Envs, seed: int, episodes: int) -> Any:
+    """The starts of a task's episodes in every EB: those that the task itself prescribes, else drawn by the seed."""
+    prescribed = registry.task_info(task).evaluation_states
+    if prescribed is None:
+        return envs.seeded_initial_states(seed, episodes)
+    return prescribed(cast(World, registry.make(task)), seed, episodes)

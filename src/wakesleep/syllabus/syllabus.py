@@ -8,17 +8,19 @@ import functools
 from dataclasses import dataclass
 
 from wakesleep.errors import UserError
+from wakesleep.wake.make_envs import make_envs
 from wakesleep.worlds import registry
-from wakesleep.worlds.host import close
 from wakesleep.worlds.registry import TaskInfo
-from wakesleep.worlds.world import ActionSpec, HostWorld, ObservationSpec
+from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
 EPISODES = 100
+SINGLE_TASK = "single-task"
+"""The scenario of an expert: one learning block, and no evaluation blocks."""
 
 
 @dataclass(frozen=True)
 class LearningBlock:
-    """A stretch of learning in one task."""
+    """Learning in one task for so many steps."""
 
     task: str
     steps: int
@@ -33,7 +35,7 @@ class LearningBlock:
 
 @dataclass(frozen=True)
 class Syllabus:
-    """What a life brings."""
+    """The blocks of a lifetime."""
 
     scenario: str
     """The rule it was made by."""
@@ -42,12 +44,12 @@ class Syllabus:
     learning: tuple[LearningBlock, ...]
     evaluation_seed: int
     episodes: int = EPISODES
-    """Of each task in an EB."""
+    """Of each task in an EB; 0, only of an expert: there are no EBs."""
 
     def __post_init__(self) -> None:
         if not self.learning:
             raise UserError("a syllabus needs at least one learning block")
-        if self.episodes < 1:
+        if self.episodes < (0 if self.scenario == SINGLE_TASK else 1):
             raise UserError(f"an evaluation block has at least one episode of each task, not {self.episodes}")
         infos = [registry.task_info(task) for task in (*self.tasks, *(block.task for block in self.learning))]
         if len(set(self.tasks)) != len(self.tasks):
@@ -90,7 +92,5 @@ def specs_of(task: str) -> tuple[ObservationSpec, ActionSpec]:
 @functools.cache
 def _kind(info: TaskInfo) -> tuple[ObservationSpec, ActionSpec]:
     """Making a world takes a while."""
-    world = registry.made(info)
-    if isinstance(world, HostWorld):
-        close(world)
-    return world.observation_spec, world.action_spec
+    envs = make_envs(info.name)
+    return envs.observation_spec, envs.action_spec

@@ -2,12 +2,14 @@
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Int, Key
 
 from wakesleep.errors import UserError
-from wakesleep.nets.policy import Actor
+from wakesleep.nets.policy import Actor, Policy
+from wakesleep.wake.learner import count_parameters
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
 
@@ -60,7 +62,15 @@ class ActorCriticLearner:
         """The policy to act by."""
         return state.networks.policy
 
+    def num_parameters(self, state: LearnerState) -> int:
+        """Numbers that are learned, in policy and value."""
+        return count_parameters(state.networks)
+
+    def with_policy(self, state: LearnerState, policy: Policy) -> LearnerState:
+        """The state with another policy of the same form; value and optimiser stay."""
+        return state._replace(networks=eqx.tree_at(lambda networks: networks.policy, state.networks, policy))
+
     def descend(self, state: LearnerState, gradient: Any) -> LearnerState:
-        """One gradient step."""
+        """One step of the optimiser along a gradient (of the networks' form)."""
         updates, optimiser = self.optimiser.update(gradient, state.optimiser, state.networks)
         return LearnerState(optax.apply_updates(state.networks, updates), optimiser, state.updates + 1)

@@ -18,7 +18,7 @@ from wakesleep.nets.encode import Encoding
 from wakesleep.nets.policy import MLPConfig, NetworkConfig, Networks, mask_of
 from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState, check_counts
 from wakesleep.wake.adam import clipped_adam
-from wakesleep.wake.rollout import Rollout, Terms
+from wakesleep.wake.rollout import Diagnostics, Rollout
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
 
@@ -35,13 +35,19 @@ class PPOConfig:
     epochs: int = 10
     """Passes over a rollout."""
     learning_rate: float = 2.5e-4
+    """Of Adam."""
     discount: float = 0.99
+    """Factor by which a reward counts less with every step that it lies ahead."""
     gae_lambda: float = 0.95
+    """GAE's lambda: less than 1 means less noise in advantages, and more bias."""
     clip_eps: float = 0.3
     """How far the probability ratio may leave 1."""
     entropy_coef: float = 5e-5
+    """Weight of the entropy bonus in the loss."""
     value_coef: float = 0.75
+    """Weight of the value's error in the loss."""
     max_grad_norm: float = 5.0
+    """Gradients with a greater norm are scaled down to it."""
     normalise_advantages: bool = True
     """Per minibatch, to mean 0 and standard deviation 1."""
     min_advantage_std: float = 0.0
@@ -50,6 +56,7 @@ class PPOConfig:
     bootstrap_truncated: bool = True
     """Whether an episode cut by a step limit still has the value of where it was cut (else as if the task ended it)."""
     network: NetworkConfig = MLPConfig()
+    """Of policy and value."""
 
     def __post_init__(self) -> None:
         check_counts(self, "num_envs", "num_steps", "minibatch_size", "epochs")
@@ -61,13 +68,13 @@ class PPOConfig:
 
 
 PAPER = PPOConfig()
-"""The paper's settings: one environment, and fragile (docs/learners.md)."""
+"""The paper's settings: one environment, and fragile (docs/results/learners.md)."""
 
 FAST = PPOConfig(
     num_envs=16, num_steps=128, minibatch_size=256, epochs=4, learning_rate=5e-4, clip_eps=0.2, entropy_coef=3e-3,
     value_coef=0.5, max_grad_norm=0.5, min_advantage_std=0.05, network=MLPConfig(encoding=Encoding.ONE_HOT),
 )  # fmt: skip
-"""Tuned on the ten Minigrid tasks for reliability and speed on a small machine (docs/learners.md)."""
+"""Tuned on the ten Minigrid tasks for reliability and speed on a small machine (docs/results/learners.md)."""
 
 
 class Targets(NamedTuple):
@@ -78,7 +85,7 @@ class Targets(NamedTuple):
 
 
 class PPO(ActorCriticLearner):
-    """The learner: a config made into pure functions. See `wake/learner.py` for the interface."""
+    """The learner: a config made into pure functions. `wake/learner.py` has the interface."""
 
     config: PPOConfig
 
@@ -86,8 +93,8 @@ class PPO(ActorCriticLearner):
         adam = clipped_adam(config.learning_rate, config.max_grad_norm, eps=1e-5)
         super().__init__(observation, action, config, adam)
 
-    def learn(self, state: LearnerState, rollout: Rollout, key: Key[Array, ""]) -> tuple[LearnerState, Terms]:
-        """Improve on a rollout. Returns the mean of each loss term as well."""
+    def update(self, state: LearnerState, rollout: Rollout, key: Key[Array, ""]) -> tuple[LearnerState, Diagnostics]:
+        """Learn from a rollout (axes: time, environment). Returns the mean of each loss term as well."""
         config = self.config
         targets = self.targets(state.networks, rollout)
         data = jax.tree.map(
@@ -95,11 +102,11 @@ class PPO(ActorCriticLearner):
         )
         size = config.num_envs * config.num_steps
 
-        def minibatch(state: LearnerState, batch: tuple[Rollout, Targets]) -> tuple[LearnerState, Terms]:
+        def minibatch(state: LearnerState, batch: tuple[Rollout, Targets]) -> tuple[LearnerState, Diagnostics]:
             gradient, terms = jax.grad(self.loss, has_aux=True)(state.networks, *batch)
             return self.descend(state, gradient), terms
 
-        def epoch(state: LearnerState, key: Key[Array, ""]) -> tuple[LearnerState, Terms]:
+        def epoch(state: LearnerState, key: Key[Array, ""]) -> tuple[LearnerState, Diagnostics]:
             rows = jax.random.permutation(key, size)
             batches = jax.tree.map(lambda leaf: leaf[rows].reshape(-1, config.minibatch_size, *leaf.shape[1:]), data)
             return jax.lax.scan(minibatch, state, batches)
@@ -117,7 +124,7 @@ class PPO(ActorCriticLearner):
         )
         return Targets(advantage, advantage + value)
 
-    def loss(self, networks: Networks, rollout: Rollout, targets: Targets) -> tuple[Float[Array, ""], Terms]:
+    def loss(self, networks: Networks, rollout: Rollout, targets: Targets) -> tuple[Float[Array, ""], Diagnostics]:
         """The clipped surrogate, the value's squared error and the entropy, over a minibatch."""
         config, spec, mask = self.config, self.action_spec, mask_of(rollout.observation)
         weight = rollout.valid / jnp.maximum(jnp.sum(rollout.valid), 1)

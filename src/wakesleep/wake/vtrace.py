@@ -18,7 +18,7 @@ from wakesleep.nets import actions
 from wakesleep.nets.policy import MLPConfig, NetworkConfig, Networks, logits_and_value, mask_of
 from wakesleep.wake.actor_critic import ActorCriticLearner, LearnerState, check_counts
 from wakesleep.wake.adam import clipped_adam
-from wakesleep.wake.rollout import Rollout, Terms
+from wakesleep.wake.rollout import Diagnostics, Rollout
 from wakesleep.worlds.world import ActionSpec, ObservationSpec
 
 
@@ -37,11 +37,15 @@ class VTraceConfig:
     adam_eps: float = 1e-8
     """Adam's. Where advantages are not normalised and all become small, a tiny epsilon blows their noise up."""
     discount: float = 0.99
+    """Factor by which a reward counts less with every step that it lies ahead."""
     reward_scale: float = 1.0
     """Rewards are multiplied by this before anything is learned from them: values should be about 1 in size."""
     entropy_coef: float = 1e-3
+    """Weight of the entropy bonus in the loss."""
     value_coef: float = 0.5
+    """Weight of the value's error in the loss."""
     max_grad_norm: float = 10.0
+    """Gradients with a greater norm are scaled down to it."""
     max_rho: float = 1.0
     """Importance weights of temporal-difference errors and of the policy gradient are cut here."""
     max_trace: float = 1.0
@@ -56,13 +60,14 @@ class VTraceConfig:
     bootstrap_truncated: bool = True
     """Whether an episode cut by a step limit still has the value of where it was cut (else as if the task ended it)."""
     network: NetworkConfig = MLPConfig()
+    """Of policy and value."""
 
     def __post_init__(self) -> None:
         check_counts(self, "num_envs", "num_steps", "epochs")
 
 
 class VTrace(ActorCriticLearner):
-    """The learner: a config made into pure functions. See `wake/learner.py` for the interface."""
+    """The learner: a config made into pure functions. `wake/learner.py` has the interface."""
 
     config: VTraceConfig
 
@@ -72,18 +77,18 @@ class VTrace(ActorCriticLearner):
             observation, action, config, clipped_adam(config.learning_rate, config.max_grad_norm, config.adam_eps)
         )
 
-    def learn(self, state: LearnerState, rollout: Rollout, key: Key[Array, ""]) -> tuple[LearnerState, Terms]:
-        """Improve on a rollout. Returns the mean of each loss term as well."""
+    def update(self, state: LearnerState, rollout: Rollout, key: Key[Array, ""]) -> tuple[LearnerState, Diagnostics]:
+        """Learn from a rollout (axes: time, environment). Returns the mean of each loss term as well."""
         del key  # nothing here is random
 
-        def step(state: LearnerState, _: None) -> tuple[LearnerState, Terms]:
+        def step(state: LearnerState, _: None) -> tuple[LearnerState, Diagnostics]:
             gradient, terms = jax.grad(self.loss, has_aux=True)(state.networks, rollout)
             return self.descend(state, gradient), terms
 
         state, terms = jax.lax.scan(step, state, length=self.config.epochs)
         return state, jax.tree.map(jnp.mean, terms)
 
-    def loss(self, networks: Networks, rollout: Rollout) -> tuple[Float[Array, ""], Terms]:
+    def loss(self, networks: Networks, rollout: Rollout) -> tuple[Float[Array, ""], Diagnostics]:
         """Policy gradient, the value's squared error and the entropy, means over the rollout."""
         config, spec, mask = self.config, self.action_spec, mask_of(rollout.observation)
         weight = rollout.valid / jnp.maximum(jnp.sum(rollout.valid), 1)

@@ -1,6 +1,6 @@
-"""One episode, step by step, to look at: recorded for `wakesleep play` and saved as a moving picture or a strip."""
+"""Play one episode, step by step, and save it as an animation or as a strip of pictures."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,8 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from wakesleep.errors import UserError
-from wakesleep.worlds.world import MaskedObservation, World, compiled_reset, compiled_step
-
-Player = Callable[[Any, Any, jax.Array], Any]
-"""Chooses an action, given the state (only scripts look at it), the observation and a random key."""
+from wakesleep.worlds.protocols import DescribesActions, Player, RenderedWorld, as_drawable
+from wakesleep.worlds.world import HostWorld, MaskedObservation, TimeStep, World, compiled_reset, compiled_step
 
 _CAPTION_HEIGHT = 16
 _STRIP_COLUMNS = 8
@@ -22,12 +20,16 @@ _STRIP_COLUMNS = 8
 
 @dataclass
 class Episode:
-    """States from the first to the last, and what happened between them."""
+    """A recorded episode of `n` steps."""
 
-    states: list[Any]
+    states: list[Any] = field(default_factory=list)
+    """The n + 1 states; none of a host world, which does not show them."""
     actions: list[Any] = field(default_factory=list)
+    """The n actions: integers, or lists of integers where actions have several parts."""
     rewards: list[float] = field(default_factory=list)
     terminated: bool = False
+    pictures: list[np.ndarray] = field(default_factory=list)
+    """The n + 1 pictures that a host world drew of itself, uint8[height, width, 3]; none of a world in JAX."""
 
     @property
     def total_reward(self) -> float:
@@ -35,8 +37,8 @@ class Episode:
         return sum(self.rewards)
 
 
-def random_player(world: World) -> Player:
-    """Any action, all equally likely; of a masked world, any that is available."""
+def random_player(world: World | HostWorld) -> Player:
+    """Return a player whose actions are uniformly distributed; in a masked world, over the functions that are open."""
     spec = world.action_spec
 
     def play(_: Any, observation: Any, key: jax.Array) -> jax.Array:
@@ -50,14 +52,31 @@ def random_player(world: World) -> Player:
     return play
 
 
-def plan_player(plan: list[int]) -> Player:
-    """The given actions, one after the other, whatever is observed."""
+def plan_player(plan: Iterable[int]) -> Player:
+    """Return a player that takes the given actions one after the other, whatever it observes."""
     actions: Iterator[int] = iter(plan)
     return lambda *_: next(actions)
 
 
-def record(world: World, player: Player, key: jax.Array, start: Any = None, max_steps: int = 10_000) -> Episode:
-    """Play one episode, from a given start (state and time step) or a drawn one."""
+def record_episode(
+    world: World,
+    player: Player,
+    key: jax.Array,
+    start: tuple[Any, TimeStep] | None = None,
+    max_steps: int = 10_000,
+) -> Episode:
+    """Play one episode in a world in JAX.
+
+    Args:
+        world: where to play.
+        player: who chooses the actions.
+        key: for the player, the world, and the initial state if none is given.
+        start: initial state and its time step, as `world.reset` returns them; drawn by the key if None.
+        max_steps: after so many steps the recording ends, even if the episode does not.
+
+    Returns:
+        The episode with its states.
+    """
     reset_key, key = jax.random.split(key)
     state, timestep = start if start is not None else compiled_reset(world, reset_key)
     episode = Episode([state])
@@ -74,22 +93,55 @@ def record(world: World, player: Player, key: jax.Array, start: Any = None, max_
     return episode
 
 
-def in_words(world: World, action: Any) -> str:
-    """An action as its world calls it."""
-    names = getattr(world, "action_names", None)
-    return str(getattr(world, "describe", names.__getitem__ if names else str)(action))
+def record_host_episode(
+    world: RenderedWorld, player: Player, seed: int, key: jax.Array, max_steps: int = 10_000
+) -> Episode:
+    """Play one episode in a host world of one environment that draws itself.
+
+    Args:
+        world: where to play; it is not closed.
+        player: who chooses the actions; it gets None for the state and observations without a batch axis.
+        seed: of the environment.
+        key: for the player.
+        max_steps: after so many steps the recording ends, even if the episode does not.
+
+    Returns:
+        The episode with its pictures.
+    """
+    observations = world.reset(seed)
+    episode = Episode(pictures=[world.picture()])
+    for _ in range(max_steps):
+        key, action_key = jax.random.split(key)
+        observation = jax.tree.map(lambda leaf: leaf[0], observations)
+        action = np.asarray(player(None, observation, action_key))
+        step = world.step(action[None])
+        observations = step.observation
+        episode.pictures.append(world.picture())
+        episode.actions.append(action.tolist())
+        episode.rewards.append(float(step.reward[0]))
+        episode.terminated = bool(step.terminated[0])
+        if episode.terminated or step.truncated[0]:
+            break
+    return episode
 
 
-def frames(world: World, episode: Episode) -> Iterator[Image.Image]:
-    """The pictures of an episode, each with a line below: the step, the action that led there, the reward."""
-    if not hasattr(world, "draw"):
-        raise UserError(f"{type(world).__name__} cannot be drawn: it has no `draw(state)`")
-    for step, state in enumerate(episode.states):
-        caption = str(step)
-        if step:
-            action, reward = episode.actions[step - 1], episode.rewards[step - 1]
-            caption += f"  {in_words(world, action)}" + f"  {reward:+.2f}" * (reward != 0)
-        yield _captioned(world.draw(state), caption)
+def describe_action(world: World | HostWorld, action: Any) -> str:
+    """Return an action in the world's words, or as a number where it has none."""
+    return world.describe(action) if isinstance(world, DescribesActions) else str(action)
+
+
+def frames(world: World | HostWorld, episode: Episode) -> Iterator[Image.Image]:
+    """Yield the n + 1 pictures of an episode, each above a caption: step, action that led there, reward if not 0."""
+    for number, picture in enumerate(_pictures(world, episode)):
+        caption = str(number)
+        if number:
+            action, reward = episode.actions[number - 1], episode.rewards[number - 1]
+            caption += f"  {describe_action(world, action)}" + f"  {reward:+.2f}" * (reward != 0)
+        yield _captioned(picture, caption)
+
+
+def _pictures(world: World | HostWorld, episode: Episode) -> Iterable[np.ndarray]:
+    return episode.pictures or map(as_drawable(world).draw, episode.states)
 
 
 def _captioned(picture: np.ndarray, caption: str) -> Image.Image:
@@ -109,10 +161,16 @@ def check_target(path: Path) -> None:
 
 
 def save(pictures: list[Image.Image], path: Path, milliseconds: int = 200) -> None:
-    """Write pictures as an animation (.gif) or side by side (.png, at most eight in a row)."""
+    """Write pictures of one size to a file.
+
+    Args:
+        pictures: what `frames` yields.
+        path: an animation if it ends in .gif; if in .png, the pictures side by side, at most eight in a row.
+        milliseconds: how long an animation shows each picture; the last one stays five times as long.
+    """
     check_target(path)
     if path.suffix == ".gif":
-        durations = [milliseconds] * (len(pictures) - 1) + [5 * milliseconds]  # linger on the end
+        durations = [milliseconds] * (len(pictures) - 1) + [5 * milliseconds]
         pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=durations, loop=0)
         return
     width, height = pictures[0].size

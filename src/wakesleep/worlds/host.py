@@ -1,8 +1,8 @@
 """Environments outside JAX (Gymnasium, StarCraft II) where a world in JAX could stand.
 
 A *host world* is alive: its environments are in the midst of episodes, cannot be copied or saved, and are closed in the
-end. A life needs several of them, one after the other: to learn in, to be evaluated in, and again after a pause. So
-what an agent is given is a *recipe*: what the environments look like, and how to make some.
+end. A life needs several of them, one after the other: to learn in, to be evaluated in, and again after a pause. So a
+task outside JAX is given as a *factory*: what its environments look like, and how to make some.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from wakesleep.errors import EnvironmentFailed, UserError, brief
-from wakesleep.worlds.world import ActionSpec, AutoResetStep, HostWorld, ObservationSpec, World
+from wakesleep.worlds.world import ActionSpec, AutoResetStep, HostWorld, ObservationSpec
 
 SEEDS = 2**30
 """Environments are seeded with numbers below this, and what follows on one: all fit into 32 bits with a sign."""
@@ -23,7 +23,7 @@ SEEDS = 2**30
 
 @dataclass(frozen=True, eq=False)
 class HostWorldFactory:
-    """How to make the environments of a task, which are outside JAX."""
+    """Makes the environments of a task that live outside JAX, as many as are asked for."""
 
     make: Callable[[int], HostWorld]
     """Makes so many of them, or its own number if that is `fixed`."""
@@ -36,7 +36,7 @@ class HostWorldFactory:
 
     @classmethod
     def of(cls, world: HostWorld, make: Callable[[], HostWorld]) -> "HostWorldFactory":
-        """Of a function that makes a host world, and one that it made, which is closed."""
+        """From a function that makes a host world, and one that it made, which is closed."""
         close(world)
         sized = getattr(world, "with_envs", None)
         specs = world.observation_spec, world.action_spec
@@ -58,10 +58,6 @@ class HostWorldFactory:
             return self.make(num_envs)
 
 
-AnyWorld = World | HostWorld | HostWorldFactory
-"""What can be lived and evaluated in."""
-
-
 class EpisodeSeeds(NamedTuple):
     """The starts of episodes outside JAX: the k-th, from 0, begins by `reset(seed=first + k)`."""
 
@@ -74,19 +70,21 @@ class EpisodeSeeds(NamedTuple):
         return cls(seed % SEEDS, size)
 
 
-def seed_of(key: Key[Array, ""]) -> int:
+def env_seed(key: Key[Array, ""]) -> int:
     """A seed for environments."""
     return int(jax.random.randint(key, (), 0, SEEDS))
 
 
-class Running:
+class RunningEnvs:
     """Environments under way. Everything that goes wrong in them comes out as one sentence."""
 
-    def __init__(self, world: HostWorld, seed: int) -> None:
-        self.world, self.steps = world, 0
-        self.begin(seed)
+    observation: Any
+    """What the environments show (leading axis: environments), from the first `reset` on."""
 
-    def begin(self, seed: int) -> None:
+    def __init__(self, world: HostWorld) -> None:
+        self.world, self.steps = world, 0
+
+    def reset(self, seed: int) -> None:
         """Begin an episode in every environment."""
         with _in_one_sentence("an environment failed at the start of an episode"):
             self.observation = self.world.reset(seed)
@@ -116,32 +114,6 @@ class Running:
                     f"environment {bad} gave a {what} that is not a finite number at step {self.steps}; nothing was"
                     " learned from it"
                 )
-
-
-def begin(world: HostWorld | HostWorldFactory, num_envs: int, seed: int) -> Running:
-    """Fresh episodes in so many environments."""
-    made = world.open(num_envs) if isinstance(world, HostWorldFactory) else world
-    try:
-        if made.num_envs != num_envs:
-            raise UserError(f"the learner acts in {num_envs} environments, the world has {made.num_envs}")
-        return Running(made, seed)
-    except BaseException:
-        if made is not world:
-            close(made)
-        raise
-
-
-@contextmanager
-def opened(world: HostWorld | HostWorldFactory, at_most: int) -> Iterator[HostWorld]:
-    """Environments for an evaluation, no more than needed: made and closed again; those of a host world itself."""
-    if not isinstance(world, HostWorldFactory):
-        yield world
-        return
-    made = world.open(world.num_envs if world.fixed else min(world.num_envs, at_most))
-    try:
-        yield made
-    finally:
-        close(made)
 
 
 def close(world: HostWorld) -> None:

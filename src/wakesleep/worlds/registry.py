@@ -15,14 +15,15 @@ from functools import partial
 import gymnasium
 
 from wakesleep.errors import UserError, brief
-from wakesleep.worlds.gymnasium import JAX_NAMESPACE, WorldEnv
 from wakesleep.worlds.minigrid import farama
 from wakesleep.worlds.minigrid.tasks import TASKS as MINIGRID_TASKS
 from wakesleep.worlds.minigrid.tasks import MinigridTask
+from wakesleep.worlds.protocols import EvaluationStates
 from wakesleep.worlds.starcraft.game import MAPS, GameWorld
 from wakesleep.worlds.starcraft.tasks import SMALL_TASKS, StarcraftTask
 from wakesleep.worlds.starcraft.tasks import TASKS as STARCRAFT_TASKS
 from wakesleep.worlds.world import HostWorld, World
+from wakesleep.worlds.world_env import JAX_NAMESPACE, WorldEnv
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,17 @@ class TaskInfo:
     domain: str
     """Tasks of one domain share observations and actions, so that one agent can live through them."""
     make: Callable[[], World | HostWorld]
+    """Makes the task's world."""
     goal: str = ""
+    """What the agent has to do, in one line."""
     in_paper: bool = False
     """Whether it is one of the paper's tasks."""
     optimal: float | None = None
-    """The mean return of the best that can be done, where it is known."""
+    """The mean return of an optimal policy, where it is known."""
     block_steps: int | None = None
     """How many environment steps a learning block has, unless a syllabus says otherwise."""
+    evaluation_states: EvaluationStates | None = None
+    """The initial states of an evaluation, by world, seed and number of episodes; None: drawn by `world.reset`."""
 
     @property
     def family(self) -> str:
@@ -53,18 +58,36 @@ _TASKS: dict[str, TaskInfo] = {}
 
 def register(
     name: str, make: Callable[[], World | HostWorld], *, domain: str, goal: str = "", in_paper: bool = False,
-    optimal: float | None = None, block_steps: int | None = None,
+    optimal: float | None = None, block_steps: int | None = None, evaluation_states: EvaluationStates | None = None,
 ) -> None:  # fmt: skip
-    """Make a task known. The name is family and variant in letters and digits, as logs need it: `Corridor_L5`."""
+    """Make a task known to everything that takes a task's name.
+
+    Args:
+        name: family and variant in letters and digits, as logs need it: `Corridor_L5`.
+        make: makes the task's world. It is called often, so a host world should open no more than it needs.
+        domain: which tasks it shares observations and actions with.
+        goal: what the agent has to do, in one line.
+        in_paper: whether it is one of the paper's tasks.
+        optimal: the mean return of an optimal policy, if it is known.
+        block_steps: environment steps of a learning block, unless a syllabus says otherwise.
+        evaluation_states: `evaluation_states(world, seed, episodes)` returns a pool of `episodes` initial states for
+            an evaluation, the same ones for the same seed. Without it they are drawn by `world.reset` with a key of
+            that seed. For worlds in JAX only: a host world is seeded instead.
+    """
     if not re.fullmatch(r"[A-Za-z0-9]+_[A-Za-z0-9]+", name):
         raise UserError(f"a task's name is family_variant in letters and digits, like DoorKey_S5, not {name!r}")
     if name in _TASKS:
         raise UserError(f"there is already a task called {name!r} (domain {_TASKS[name].domain})")
-    _TASKS[name] = TaskInfo(name, domain, make, goal, in_paper, optimal, block_steps)
+    _TASKS[name] = TaskInfo(name, domain, make, goal, in_paper, optimal, block_steps, evaluation_states)
 
 
 def tasks(domain: str | None = None, *, paper_only: bool = False) -> tuple[str, ...]:
-    """The names of all tasks, or of a domain's, or of those in the paper."""
+    """Return the names of all tasks in the order in which they were registered.
+
+    Args:
+        domain: only tasks of this domain.
+        paper_only: only tasks of the paper.
+    """
     domains = sorted({info.domain for info in _TASKS.values()})
     if domain is not None and domain not in domains:
         raise UserError(f"no domain is called {domain!r}: there are {', '.join(domains)}")
@@ -73,7 +96,7 @@ def tasks(domain: str | None = None, *, paper_only: bool = False) -> tuple[str, 
 
 
 def task_info(name: str) -> TaskInfo:
-    """What is known of the named task. An unknown name fails with the nearest ones."""
+    """Return what is known of the named task. For an unknown name, `UserError` names the nearest ones."""
     if name in _TASKS:
         return _TASKS[name]
     family = name.split("_")[0]
@@ -86,12 +109,12 @@ def task_info(name: str) -> TaskInfo:
 
 
 def make(name: str) -> World | HostWorld:
-    """The world of the named task."""
+    """Return the world of the named task. Whatever goes wrong while it is made comes out as a `UserError`."""
     return made(task_info(name))
 
 
 def made(info: TaskInfo) -> World | HostWorld:
-    """A task's world, or in one sentence why it cannot be made."""
+    """Return a task's world. Whatever goes wrong while it is made comes out as a `UserError`."""
     try:
         return info.make()
     except UserError:
@@ -120,6 +143,7 @@ def _register_built_in() -> None:
                 in_paper=task.in_paper,
                 optimal=task.optimal,
                 block_steps=task.block_steps,
+                evaluation_states=partial(farama.evaluation_states, task.name) if domain == "minigrid" else None,
             )
             gymnasium.register(f"{JAX_NAMESPACE}/{task.name}", entry_point=partial(_make_world_env, task))
     farama.register()
@@ -129,7 +153,7 @@ def _register_built_in() -> None:
             f"{name}Game",
             partial(GameWorld, name),
             domain="starcraft-game",
-            goal=f"{like.goal}; the real game",
+            goal=f"{like.goal} (game)",
             in_paper=like.in_paper,
             block_steps=like.block_steps,
         )

@@ -1,4 +1,4 @@
-"""What an agent lives in.
+"""Worlds: what an agent acts in, and what observations, actions and steps look like.
 
 A *world* is a pair of pure functions over explicit state, so that whole phases of a life compile into one program:
 
@@ -7,9 +7,9 @@ A *world* is a pair of pure functions over explicit state, so that whole phases 
 
 A world is itself a pytree whose array leaves describe its task. Two tasks of one domain differ only in those leaves, so
 a function compiled for one serves all of them. `batch.py` steps many copies at once with auto-reset. A *host world*
-is the same thing where the environment lives outside JAX (Gymnasium, StarCraft II) and is stepped in batches.
+is a batch of environments outside JAX (Gymnasium, StarCraft II). `protocols.py` has what either may offer besides.
 
-Nothing here carries a task's name: an agent cannot be told what it is in.
+Nothing here carries a task's name, so that an agent cannot be told which task it is in.
 """
 
 from dataclasses import dataclass
@@ -27,26 +27,28 @@ AnyArray = Array | np.ndarray
 
 
 class TimeStep(NamedTuple):
-    """What a world answers: the observation to act on, and the reward and ending that the last action brought."""
+    """What a world returns: the observation to act on, and the reward and the ending of the last action."""
 
     observation: Any
+    """An array of the spec's shape and type, or `MaskedObservation`."""
     reward: Float[Array, "*batch"]
     terminated: Bool[Array, "*batch"]
-    """The task itself ended the episode: there is no future to bootstrap."""
+    """The task itself ended the episode: there is nothing to bootstrap from."""
     truncated: Bool[Array, "*batch"]
-    """A step limit cut the episode: the future exists but is not played."""
+    """A step limit ended the episode: a value function should bootstrap."""
 
 
 class MaskedObservation(NamedTuple):
-    """An observation of a world whose action choices are not always open (`ActionSpec.masked`)."""
+    """An observation of a world in which some actions are not always open (`ActionSpec.masked`)."""
 
     view: Any
+    """What the agent sees, as `ObservationSpec` says."""
     action_mask: Bool[AnyArray, "*batch choices"]
-    """Which choices of the action's first part may be taken now."""
+    """Which choices of the action's first part are open now."""
 
 
 class AutoResetStep(NamedTuple):
-    """One step of a batch with auto-reset: what `TimeStep` says, and the true successor where an episode ended."""
+    """One step of a batch with auto-reset. Every field has a leading axis: the environments."""
 
     observation: Any
     """What to act on next: the first observation of a new episode where one has just ended."""
@@ -74,7 +76,16 @@ class ObservationSpec:
 
     @classmethod
     def of(cls, shape: tuple[int, ...], dtype: Any, low: Any, high: Any, scale: Any = None) -> "ObservationSpec":
-        """A spec from bounds that broadcast to `shape`; without a scale, the greatest magnitude of finite bounds."""
+        """Make a spec from bounds that broadcast to `shape`.
+
+        Args:
+            shape: of one observation.
+            dtype: of its entries.
+            low: least value of each entry.
+            high: greatest value of each entry.
+            scale: what to divide each entry by; by default the greatest magnitude of its bounds, or 1 where these are
+                infinite, above a million or 0.
+        """
         lows, highs = (np.broadcast_to(np.asarray(bound, np.float64), shape) for bound in (low, high))
         if scale is None:
             magnitude = np.maximum(np.abs(lows), np.abs(highs))
@@ -106,6 +117,7 @@ class ActionSpec:
     uses: tuple[tuple[bool, ...], ...] | None = None
     """For each choice of the first part, which parts (itself included) it uses. None: always all of them."""
     masked: bool = False
+    """Whether observations are `MaskedObservation`."""
 
     def __post_init__(self) -> None:
         if not self.parts or any(size < 1 for _, size in self.parts):
@@ -115,7 +127,7 @@ class ActionSpec:
 
     @classmethod
     def single(cls, choices: int, *, masked: bool = False) -> "ActionSpec":
-        """One choice out of so many."""
+        """Make the spec of an action that is one choice, an integer from 0 to `choices` - 1."""
         return cls((("action", choices),), masked=masked)
 
     @property
@@ -138,10 +150,13 @@ class ActionSpec:
         return np.asarray(self.sizes).reshape(self.shape)
 
     def check(self, action: Any) -> None:
-        """Refuse an action, or a batch of them, that this world does not have.
+        """Raise `UserError` for an action that this world does not have.
 
-        Values exist only outside compiled code; inside it this checks shape and type, and an action out of range
+        Inside compiled code, where values are unknown, only shape and type are checked. An action out of range then
         does nothing in the world.
+
+        Args:
+            action: integers, [*batch, *shape].
         """
         if not isinstance(action, jax.Array):
             action = np.asarray(action)
@@ -157,7 +172,7 @@ class ActionSpec:
             raise UserError(f"action {values.tolist()} is out of range: this world takes {ranges}")
 
     def check_one(self, action: Any) -> None:
-        """Refuse anything but exactly one action of this world."""
+        """Raise `UserError` for anything but exactly one action of this world, an integer array of `shape`."""
         self.check(action)
         if np.shape(action) != self.shape:
             raise UserError(f"one environment takes one action, not an array of shape {np.shape(action)}")
@@ -165,7 +180,11 @@ class ActionSpec:
 
 @runtime_checkable
 class World(Protocol):
-    """A world in JAX. Implementations are pytrees (Equinox modules) and may be arguments of compiled functions."""
+    """A world in JAX: pure functions of one environment's state.
+
+    Implementations are pytrees (Equinox modules), so that they can be arguments of compiled functions. Array fields
+    say which task it is, static fields what its observations and actions look like.
+    """
 
     @property
     def observation_spec(self) -> ObservationSpec:
@@ -178,17 +197,33 @@ class World(Protocol):
         ...
 
     def reset(self, key: Key[Array, ""]) -> tuple[Any, TimeStep]:
-        """Begin an episode: draw a start of the task."""
+        """Begin an episode.
+
+        Args:
+            key: which the initial state is drawn with.
+
+        Returns:
+            The state, any pytree of arrays, and a time step with reward 0 that has not ended.
+        """
         ...
 
     def step(self, state: Any, action: Shaped[ArrayLike, "*parts"], key: Key[Array, ""]) -> tuple[Any, TimeStep]:
-        """Take one action. After the end of an episode it may be called, but what it returns then means nothing."""
+        """Take one action.
+
+        Args:
+            state: what the last `reset` or `step` returned. After the end of an episode the result means nothing.
+            action: integers of `action_spec.shape`.
+            key: for what is random in the world.
+
+        Returns:
+            The next state and its time step.
+        """
         ...
 
 
 @eqx.filter_jit
 def compiled_reset(world: World, key: Key[Array, ""]) -> tuple[Any, TimeStep]:
-    """`world.reset`, compiled once for all worlds of a domain."""
+    """Return `world.reset(key)`, compiled once for all worlds of a domain."""
     return world.reset(key)
 
 
@@ -196,18 +231,22 @@ def compiled_reset(world: World, key: Key[Array, ""]) -> tuple[Any, TimeStep]:
 def compiled_step(
     world: World, state: Any, action: Shaped[ArrayLike, "*parts"], key: Key[Array, ""]
 ) -> tuple[Any, TimeStep]:
-    """`world.step`, compiled once for all worlds of a domain. Check the action first: inside, its value is unknown."""
+    """Return `world.step(state, action, key)`, compiled once for all worlds of a domain.
+
+    Check the action first (`ActionSpec.check`): compiled code does not know its value.
+    """
     return world.step(state, action, key)
 
 
 @runtime_checkable
 class HostWorld(Protocol):
-    """A batch of environments that live outside JAX, stepped together, resetting themselves.
+    """A batch of environments outside JAX that are stepped together and reset themselves.
 
-    One that has `with_envs(num_envs)` besides, which makes another with so many environments, suits every agent.
+    One that also has `with_envs(num_envs)`, which makes another with so many environments, suits every agent.
     """
 
     num_envs: int
+    """How many environments there are."""
 
     @property
     def observation_spec(self) -> ObservationSpec:
@@ -220,13 +259,27 @@ class HostWorld(Protocol):
         ...
 
     def reset(self, seed: int) -> Any:
-        """Begin an episode in every environment; environment i is seeded with seed + i. Returns the observations."""
+        """Begin an episode in every environment.
+
+        Args:
+            seed: environment i is seeded with seed + i.
+
+        Returns:
+            The first observations, with a leading axis of num_envs.
+        """
         ...
 
     def step(self, actions: np.ndarray) -> AutoResetStep:
-        """Take one action in every environment."""
+        """Take one action in every environment, and reset those whose episode ended.
+
+        Args:
+            actions: integers, [num_envs, *action_spec.shape].
+
+        Returns:
+            NumPy arrays with a leading axis of num_envs.
+        """
         ...
 
     def close(self) -> None:
-        """Give back processes and memory."""
+        """End processes and free memory. The world is not used after that."""
         ...

@@ -38,7 +38,7 @@ def test_a_plan_succeeds(task):
     world = wakesleep.make(task)
     start = compiled_reset(world, jax.random.key(5))
     plan = shortest_plan(world, start[0])
-    played = episode.record(world, episode.plan_player(plan), jax.random.key(0), start)
+    played = episode.record_episode(world, episode.plan_player(plan), jax.random.key(0), start)
     assert played.terminated
     assert len(played.actions) == len(plan)
     assert played.total_reward == pytest.approx(1 - 0.9 * len(plan) / int(world.rules.max_steps))

@@ -8,7 +8,7 @@ import numpy as np
 
 from wakesleep.worlds.starcraft import battle
 from wakesleep.worlds.starcraft.battle import ENEMIES
-from wakesleep.worlds.starcraft.units import Kind, Order, fresh
+from wakesleep.worlds.starcraft.units import Kind, Order, new_units
 
 OWN = 4
 FOE = OWN
@@ -23,7 +23,7 @@ def army(own=(), foes=()):
     for first, side in ((0, own), (FOE, foes)):
         for slot, unit in enumerate(side, first):
             kind[slot], x[slot], y[slot] = unit
-    return fresh(jnp.asarray(kind), jnp.asarray(x), jnp.asarray(y))
+    return new_units(jnp.asarray(kind), jnp.asarray(x), jnp.asarray(y))
 
 
 def having(units, slot, **fields):
@@ -54,7 +54,7 @@ def fight(units, jitter=None, loops=LOOPS):
     stats = units.statistics()
 
     def tick(units, number):
-        return battle.loop(units, stats, jitter, number), units
+        return battle.step_loop(units, stats, jitter, number), units
 
     last, before = jax.lax.scan(tick, units, jnp.arange(loops))
     return jax.tree.map(lambda many, one: jnp.concatenate([many, one[None]]), before, last)

@@ -21,7 +21,7 @@ from tests.worlds.starcraft.battles import (
     ordered,
     tough,
 )  # fmt: skip
-from wakesleep.worlds.starcraft.units import NOBODY, STATISTICS, Order
+from wakesleep.worlds.starcraft.units import NO_UNIT, STATISTICS, Order
 
 
 def duel(attacker, victim, distance):
@@ -174,7 +174,7 @@ def test_who_is_hit_calls_friends_within_four():
     assert int(moments.aim[4, FOE + 1]) == 0
     assert moments.x[60, FOE + 1] < 36
     np.testing.assert_allclose(moments.x[:30, FOE + 2], 39.5)  # too far from the one that is hit
-    assert int(moments.aim[30, FOE + 2]) == NOBODY
+    assert int(moments.aim[30, FOE + 2]) == NO_UNIT
 
 
 def test_the_leash_calls_back():

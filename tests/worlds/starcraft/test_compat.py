@@ -82,7 +82,7 @@ def test_with_the_game_check_lists_the_maps(monkeypatch, tmp_path, capsys):
 
 def test_the_old_shuffle_lasts_only_for_the_import():
     items = list(range(5))
-    with compat._shuffle_of_old():
+    with compat._old_random_shuffle():
         random.shuffle(items, lambda: 0.5)
         assert items == [0, 3, 1, 4, 2]  # as Python 3.10 did
         random.shuffle(items)

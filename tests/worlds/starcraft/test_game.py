@@ -3,6 +3,7 @@
 import threading
 
 import hypothesis.strategies as st
+import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,11 +12,13 @@ from tests.worlds.starcraft.archives import stock_maps
 from wakesleep import HostWorld, UserError
 from wakesleep.logs import EpisodeCounter
 from wakesleep.nets.policy import MLPConfig
-from wakesleep.wake.host import HostTrainer
+from wakesleep.wake.host_envs import HostEnvs
+from wakesleep.wake.train import train
 from wakesleep.wake.vtrace import VTrace, VTraceConfig
 from wakesleep.worlds import registry
+from wakesleep.worlds.host import HostWorldFactory
 from wakesleep.worlds.starcraft import compat, interface
-from wakesleep.worlds.starcraft.game import MAPS, MOST_CRASHES, GameWorld
+from wakesleep.worlds.starcraft.game import MAPS, MAX_CRASHES, GameWorld
 from wakesleep.worlds.starcraft.interface import FUNCTIONS, LAYERS, PARTS
 from wakesleep.worlds.starcraft.tasks import TASKS
 from wakesleep.worlds.starcraft.translate import call_of, observation_of
@@ -282,7 +285,7 @@ def test_a_game_without_hope_is_given_up(monkeypatch, folder):
     plan.install(monkeypatch, folder)
     world = GameWorld("DefeatRoaches_one")
     world.reset(seed=0)
-    with pytest.raises(UserError, match=rf"crashed {MOST_CRASHES} times without a step in between \(ProtocolError: no"):
+    with pytest.raises(UserError, match=rf"crashed {MAX_CRASHES} times without a step in between \(ProtocolError: no"):
         for _ in range(5):
             world.step(NOTHING[None])
     assert not any(game.running for game in plan.games)
@@ -300,13 +303,16 @@ def test_a_learner_learns_through_a_crash(monkeypatch, folder):
     plan.install(monkeypatch, folder)
     world = GameWorld("DefeatRoaches_one", 2, screen=16, compact=True)
     config = VTraceConfig(num_envs=2, num_steps=8, network=MLPConfig((8,)))
-    trainer = HostTrainer(VTrace(world.observation_spec, world.action_spec, config), world, seed=0)
-    progress = trainer.train(iterations=2)
+    learner = VTrace(world.observation_spec, world.action_spec, config)
+    specs = world.observation_spec, world.action_spec
+    envs = HostEnvs(HostWorldFactory(lambda num_envs: world, *specs, num_envs=2, fixed=True))
+    keys = jax.random.split(jax.random.key(0), 3)
+    progress = train(learner, learner.init(keys[0]), envs, envs.reset(keys[1]), keys[2], 2).log
     world.close()
     assert world.crashes == 1
     assert (~progress.valid).sum() == 1
     assert progress.ended[~progress.valid].all()
-    assert all(np.isfinite(value) for terms in progress.terms for value in terms.values())
+    assert all(np.isfinite(values).all() for values in progress.diagnostics.values())
     episodes = EpisodeCounter.fresh(2).add(progress.reward, progress.ended, progress.valid)
     assert {episode.total_reward for episode in episodes} == {3, 5}  # four steps until the crash, six of a whole one
 
@@ -353,7 +359,7 @@ def test_bad_input(folder):
     (folder / "Maps" / "mini_games" / "DefeatRoaches.SC2Map").unlink()
     with pytest.raises(UserError, match=r"make it with `wakesleep starcraft maps --source .*Maps --out .*mini_games`"):
         world("DefeatRoaches_two", maps=folder / "Maps")
-    with pytest.raises(UserError, match=r"docs/starcraft-game.md says where to get the maps"):
+    with pytest.raises(UserError, match=r"docs/guides/starcraft-game.md says where to get the maps"):
         world("DefeatRoaches_one", maps=folder / "Maps")
     with pytest.raises(UserError, match="there is no folder"):
         world("DefeatRoaches_one", maps=folder / "Elsewhere")

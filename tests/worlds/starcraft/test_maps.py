@@ -11,7 +11,7 @@ import pytest
 from tests.worlds.starcraft.archives import archive_of, battle_script, map_with, shards_script, stock_maps
 from wakesleep import UserError, cli
 from wakesleep.worlds.starcraft import mpq, scripts
-from wakesleep.worlds.starcraft.maps import SCRIPT, Returns, edited_map, make_maps, variants
+from wakesleep.worlds.starcraft.maps import SCRIPT, RespawnRule, edited_map, make_maps, variants
 
 STOCK = os.environ.get("WAKESLEEP_STOCK_MAPS")
 needs_stock = pytest.mark.skipif(not STOCK, reason="WAKESLEEP_STOCK_MAPS does not say where the stock maps are")
@@ -35,7 +35,7 @@ def overrides(before, after):
     return gone, come
 
 
-@pytest.mark.parametrize("returns", Returns)
+@pytest.mark.parametrize("returns", RespawnRule)
 def test_only_the_script_changes(source, tmp_path, returns):
     made = make_maps(source, tmp_path / "out", returns)
     assert sorted(file.name for file in made) == sorted(file.name for file in (tmp_path / "out").iterdir())
@@ -59,7 +59,7 @@ def test_another_reader_sees_the_same_maps(source, tmp_path):
         assert after.read_file(SCRIPT) == mpq.unpack(file.read_bytes()).read(SCRIPT)
 
 
-def scripts_of(source, tmp_path, number, returns=Returns.both):
+def scripts_of(source, tmp_path, number, returns=RespawnRule.both):
     file, variant = make_maps(source, tmp_path / "out", returns)[number], variants(returns)[number]
     return [mpq.unpack(path.read_bytes()).read(SCRIPT) for path in (source / f"{variant.stock}.SC2Map", file)]
 
@@ -86,7 +86,7 @@ def test_two_groups_of_roaches(source, tmp_path):
     assert not any("c_unitCountAlive" in line for line in gone)  # a wave still ends when all are dead
 
 
-@pytest.mark.parametrize("returns", Returns)
+@pytest.mark.parametrize("returns", RespawnRule)
 def test_two_groups_of_zerglings_and_banelings(source, tmp_path, returns):
     before, after = scripts_of(source, tmp_path, 2, returns)
     gone, come = overrides(before, after)
@@ -98,8 +98,8 @@ def test_two_groups_of_zerglings_and_banelings(source, tmp_path, returns):
         "if ((UnitGroupCount(gv_first, c_unitCountAlive) == 0) || (UnitGroupCount(gv_second, c_unitCountAlive) == 0)) {"
     )
     survivors = "if ((UnitGetOwner(UnitGroupLoopCurrent()) != 2)) {"
-    assert come.count(either) == come.count(survivors) == (returns is Returns.either)
-    assert sum("gv_roaches, c_unitCountAlive" in line for line in gone) == (returns is Returns.either)
+    assert come.count(either) == come.count(survivors) == (returns is RespawnRule.either)
+    assert sum("gv_roaches, c_unitCountAlive" in line for line in gone) == (returns is RespawnRule.either)
 
 
 def test_every_landmark_is_needed():
@@ -188,10 +188,10 @@ def test_the_command(source, tmp_path, monkeypatch, capsys):
     run("--source", source, "--out", tmp_path / "out", "--returns", "either")
     made = [str(tmp_path / "out" / f"{variant.name}.SC2Map") for variant in variants()]
     assert capsys.readouterr().out.split() == made
-    assert Path(made[2]).read_bytes() == make_maps(source, tmp_path / "again", Returns.either)[2].read_bytes()
+    assert Path(made[2]).read_bytes() == make_maps(source, tmp_path / "again", RespawnRule.either)[2].read_bytes()
     run("--source", source, "--out", tmp_path / "default")
     default = (tmp_path / "default" / Path(made[2]).name).read_bytes()
-    assert default == make_maps(source, tmp_path / "again", Returns.both)[2].read_bytes()
+    assert default == make_maps(source, tmp_path / "again", RespawnRule.both)[2].read_bytes()
     capsys.readouterr()
     with pytest.raises(SystemExit) as exit_info:
         run("--source", tmp_path / "nowhere", "--out", tmp_path / "out")

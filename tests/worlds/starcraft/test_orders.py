@@ -10,10 +10,10 @@ import pytest
 from tests.worlds.starcraft.battles import FOE, MARINE, OWN, ROACH, army, having
 from wakesleep.worlds.starcraft import interface, orders
 from wakesleep.worlds.starcraft.interface import action
-from wakesleep.worlds.starcraft.screen import blocks_of, world_of
-from wakesleep.worlds.starcraft.units import NOBODY, Order
+from wakesleep.worlds.starcraft.screen import blocks_of, map_point_of
+from wakesleep.worlds.starcraft.units import NO_UNIT, Order
 
-_command = functools.partial(jax.jit, static_argnums=2)(orders.command)
+_command = functools.partial(jax.jit, static_argnums=2)(orders.apply_action)
 
 
 def command(units, function, **arguments):
@@ -22,7 +22,7 @@ def command(units, function, **arguments):
 
 def at(place):
     """The point of the map that a place means."""
-    x, y = world_of(*interface.pixel_of(place), 64)
+    x, y = map_point_of(*interface.pixel_of(place), 64)
     return float(x), float(y)
 
 
@@ -71,7 +71,7 @@ def test_a_click_on_the_ground_changes_nothing(units):
 def test_a_click_on_an_enemy_selects_it_and_leaves_no_orders(units):
     units = command(having(units, 1, selected=True), interface.SELECT_POINT, screen=ENEMY)
     assert selected(units) == [FOE]
-    assert not orders.available(units)[interface.ATTACK]
+    assert not orders.available_functions(units)[interface.ATTACK]
     mixed = command(having(units, FOE, selected=True), interface.SELECT_POINT, screen=PLACES[0])
     assert selected(mixed) == [0]
     kept = having(having(units, FOE, selected=False), 1, selected=True)
@@ -97,15 +97,15 @@ def test_dead_units_are_never_selected(units):
 @pytest.mark.parametrize(
     ("function", "place", "order", "aim"),
     [
-        (interface.ATTACK, 100, Order.ATTACK_MOVE, NOBODY),
+        (interface.ATTACK, 100, Order.ATTACK_MOVE, NO_UNIT),
         (interface.ATTACK, ENEMY, Order.TARGET, FOE),
-        (interface.SMART, 100, Order.MOVE, NOBODY),
+        (interface.SMART, 100, Order.MOVE, NO_UNIT),
         (interface.SMART, ENEMY, Order.TARGET, FOE),
-        (interface.MOVE, 100, Order.MOVE, NOBODY),
-        (interface.MOVE, ENEMY, Order.MOVE, NOBODY),
-        (interface.PATROL, 100, Order.PATROL, NOBODY),
-        (interface.HOLD, 0, Order.HOLD, NOBODY),
-        (interface.STOP, 0, Order.IDLE, NOBODY),
+        (interface.MOVE, 100, Order.MOVE, NO_UNIT),
+        (interface.MOVE, ENEMY, Order.MOVE, NO_UNIT),
+        (interface.PATROL, 100, Order.PATROL, NO_UNIT),
+        (interface.HOLD, 0, Order.HOLD, NO_UNIT),
+        (interface.STOP, 0, Order.IDLE, NO_UNIT),
     ],
 )
 def test_orders_reach_the_selected_and_only_them(units, function, place, order, aim):
@@ -134,10 +134,10 @@ def test_some_functions_do_nothing(units, function):
 
 
 def test_orders_need_a_selection(units):
-    assert orders.available(units).tolist() == [True] * 4 + [False] * 9
+    assert orders.available_functions(units).tolist() == [True] * 4 + [False] * 9
     units = having(units, 2, selected=True)
-    assert orders.available(units).tolist() == [True] * 5 + [False] * 3 + [True] * 5
-    assert not orders.available(having(units, 2, life=0.0))[interface.MOVE]
+    assert orders.available_functions(units).tolist() == [True] * 5 + [False] * 3 + [True] * 5
+    assert not orders.available_functions(having(units, 2, life=0.0))[interface.MOVE]
 
 
 def test_a_group_has_room_around_its_goal(units):

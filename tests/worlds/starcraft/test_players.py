@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from wakesleep.worlds.starcraft import interface
-from wakesleep.worlds.starcraft.orders import command
+from wakesleep.worlds.starcraft.orders import apply_action
 from wakesleep.worlds.starcraft.tasks import TASKS
 from wakesleep.worlds.starcraft.units import Order
 from wakesleep.worlds.world import compiled_reset
@@ -20,8 +20,8 @@ def start(name, seed=0):
 
 
 def chosen(world, player, state, observation):
-    action = jax.jit(world.players[player])(state, observation, jax.random.key(0))
-    return [int(part) for part in action], jax.jit(command, static_argnums=2)(state.units, action, 64)
+    action = jax.jit(world.scripted_policies(state)[player])(state, observation, jax.random.key(0))
+    return [int(part) for part in action], jax.jit(apply_action, static_argnums=2)(state.units, action, 64)
 
 
 def test_focus_fire_clicks_the_weakest():

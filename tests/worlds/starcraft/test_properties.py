@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from wakesleep.worlds.starcraft import interface
 from wakesleep.worlds.starcraft.tasks import TASKS, StarcraftTask
-from wakesleep.worlds.starcraft.units import NOBODY, STATISTICS, Kind, Order
+from wakesleep.worlds.starcraft.units import NO_UNIT, STATISTICS, Kind, Order
 
 OWN, STEPS, SCREEN = 32, 40, 16
 NO_OP = interface.action(interface.NO_OP)
@@ -146,7 +146,7 @@ def test_orders_survive_until_they_are_done(task, seed, here, there):
         arrived = away <= np.asarray(before.slack) + 8 * 2.25 / 16 + 1.0  # and pushed about a little since
         if seed % 2 == 0:
             assert ((keeps & same_goal) | arrived)[told].all()
-            assert (np.asarray(after.aim)[told & keeps] == NOBODY).all()  # who moves does not fight
+            assert (np.asarray(after.aim)[told & keeps] == NO_UNIT).all()  # who moves does not fight
         else:
             assert keeps[told].all()
 

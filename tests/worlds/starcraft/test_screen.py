@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from wakesleep.worlds.starcraft import interface
-from wakesleep.worlds.starcraft.screen import blocks_of, render, sides, world_of
+from wakesleep.worlds.starcraft.screen import blocks_of, map_point_of, render, sides
 from wakesleep.worlds.starcraft.units import Kind
 
 
@@ -72,7 +72,7 @@ def test_density_ends_at_its_greatest_value():
 def test_pixels_and_points_agree():
     for screen in (16, 32, 64):
         pixel = np.arange(screen)
-        x, y = world_of(pixel, pixel, screen)
+        x, y = map_point_of(pixel, pixel, screen)
         unit = 24 / screen
         np.testing.assert_allclose(x, 21 + unit * (pixel + 0.5), rtol=1e-6)
         np.testing.assert_allclose(y, 37 - unit * (pixel + 0.5), rtol=1e-6)

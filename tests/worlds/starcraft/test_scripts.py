@@ -10,7 +10,7 @@ import pytest
 from tests.worlds.starcraft.archives import battle_script
 from tests.worlds.starcraft.galaxy import BOXES, CENTRE, Map
 from wakesleep.worlds.starcraft import mpq, scripts
-from wakesleep.worlds.starcraft.maps import SCRIPT, Returns, variants
+from wakesleep.worlds.starcraft.maps import SCRIPT, RespawnRule, variants
 from wakesleep.worlds.starcraft.tasks import TASKS
 
 STOCK = os.environ.get("WAKESLEEP_STOCK_MAPS")
@@ -24,7 +24,7 @@ def stock_script(source, name):
     return mpq.unpack((Path(STOCK) / f"{name}.SC2Map").read_bytes()).read(SCRIPT).decode().replace("\r\n", "\n")
 
 
-def play(source, number, returns=Returns.both, seed=0):
+def play(source, number, returns=RespawnRule.both, seed=0):
     variant = variants(returns)[number]
     return Map(scripts.edited(stock_script(source, variant.stock), variant.edits), seed)
 
@@ -82,7 +82,7 @@ def test_two_groups_of_roaches(source):
 def test_either_group_returns_by_itself(source, dead):
     other = {"Zergling": "Baneling", "Baneling": "Zergling"}[dead]
     full = {"Zergling": 9, "Baneling": 6}
-    game, drawn = play(source, 2, Returns.either), set()
+    game, drawn = play(source, 2, RespawnRule.either), set()
     for wave in range(6):
         marines_are_in_line(game, 9 + 6 * wave)
         assert len(game.of(dead)) == full[dead]
@@ -103,7 +103,7 @@ def test_either_group_returns_by_itself(source, dead):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_both_groups_dead_at_once_return_together(source):
-    game = play(source, 2, Returns.either)
+    game = play(source, 2, RespawnRule.either)
     game.kill(*game.of("Zergling", "Baneling"))
     assert Counter(unit.kind for unit in game.units if unit.alive) == {"Marine": 15, "Zergling": 9, "Baneling": 6}
     assert game.score == 75
@@ -133,13 +133,13 @@ def test_the_chat_command_starts_over(source, number):
 @pytest.mark.parametrize(
     ("task", "number", "returns"),
     [
-        ("DefeatRoaches_two", 1, Returns.both),
-        ("DefeatZerglingsAndBanelings_two", 2, Returns.both),
-        ("DefeatZerglingsAndBanelings_two", 2, Returns.either),
+        ("DefeatRoaches_two", 1, RespawnRule.both),
+        ("DefeatZerglingsAndBanelings_two", 2, RespawnRule.both),
+        ("DefeatZerglingsAndBanelings_two", 2, RespawnRule.either),
     ],
 )
 def test_the_simulator_has_the_same_rules(task, number, returns):
-    rules = TASKS[task] if returns is Returns.both else replace(TASKS[task], by_group=True)
+    rules = TASKS[task] if returns is RespawnRule.both else replace(TASKS[task], by_group=True)
     game = play("own", number, returns)
     groups = [Counter(unit.kind for unit in game.names[name]) for name in ("gv_first", "gv_second")]
     assert groups == [Counter(kind.name.capitalize() for kind in group) for group in rules.groups]

@@ -13,7 +13,7 @@ from wakesleep.errors import UserError
 
 
 class Kind(IntEnum):
-    """Object types."""
+    """Object types, by Minigrid's numbers."""
 
     UNSEEN = 0
     EMPTY = 1
@@ -29,7 +29,7 @@ class Kind(IntEnum):
 
 
 class Colour(IntEnum):
-    """Colours."""
+    """Colours, by Minigrid's numbers."""
 
     RED = 0
     GREEN = 1
@@ -54,7 +54,7 @@ CHANNEL_MAXIMA = (max(Kind), max(Colour), max(Door))
 
 
 def cell(kind: int, colour: int = 0, state: int = 0) -> int:
-    """The packed value of a cell that is known in advance."""
+    """Return the packed value of one cell."""
     return int(kind) | int(colour) << COLOUR_BITS | int(state) << STATE_BITS
 
 
@@ -69,27 +69,27 @@ YELLOW_LOCKED_DOOR = cell(Kind.DOOR, Colour.YELLOW, Door.LOCKED)
 
 
 def kind_of(cells: Integer[Array, "*shape"]) -> Integer[Array, "*shape"]:
-    """Object types of packed cells."""
+    """Return the object types (`Kind`) of packed cells."""
     return cells & 0b1111
 
 
 def colour_of(cells: Integer[Array, "*shape"]) -> Integer[Array, "*shape"]:
-    """Colours of packed cells."""
+    """Return the colours (`Colour`) of packed cells."""
     return (cells >> COLOUR_BITS) & 0b111
 
 
 def state_of(cells: Integer[Array, "*shape"]) -> Integer[Array, "*shape"]:
-    """States of packed cells."""
+    """Return the states (`Door` for doors, else 0) of packed cells."""
     return cells >> STATE_BITS
 
 
 def unpack(cells: Integer[Array, "*shape"]) -> Integer[Array, "*shape 3"]:
-    """The three channels of packed cells, as Minigrid encodes them."""
+    """Return the channels type, colour and state of packed cells, uint8, as Minigrid encodes them."""
     return jnp.stack([kind_of(cells), colour_of(cells), state_of(cells)], axis=-1).astype(jnp.uint8)
 
 
 def pack(channels: np.ndarray) -> np.ndarray:
-    """Packed cells from Minigrid's three channels (last axis). Refuses values that Minigrid does not have."""
+    """Return packed cells, uint16[*shape], from channels[*shape, 3]. Refuses values that Minigrid does not have."""
     channels = np.asarray(channels, np.uint16)
     if (channels > np.asarray(CHANNEL_MAXIMA, np.uint16)).any():
         raise UserError(

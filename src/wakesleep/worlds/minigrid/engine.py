@@ -35,7 +35,7 @@ class Rules(NamedTuple):
 
     max_steps: Int[Array, ""]
     success_rewards: Float[Array, "steps"]
-    """What success after so many steps pays."""
+    """Reward of success by number of steps."""
     see_through_walls: Bool[Array, ""]
     pickup_ends: Bool[Array, ""]
     """Fetch: carrying anything ends the episode; only a yellow key pays."""
@@ -49,7 +49,7 @@ class Rules(NamedTuple):
 
 
 class State(NamedTuple):
-    """A moment of an episode. A fresh one is a *layout*: where an episode starts."""
+    """The state of one environment. An initial one is called a *layout*."""
 
     grid: Grid
     x: Int[Array, ""]
@@ -64,9 +64,10 @@ class State(NamedTuple):
 
 
 def success_rewards(max_steps: int) -> np.ndarray:
-    """What success after so many steps pays: Minigrid's own 1 - 0.9 steps / max_steps in float64, rounded once.
+    """Return the reward of success by number of steps, float32[LONGEST_EPISODE + 1].
 
-    A table, because compiled float32 arithmetic differs from that in the last bit.
+    It is Minigrid's own 1 - 0.9 steps / max_steps in float64, rounded once. A table, because compiled float32
+    arithmetic differs from that in the last bit.
     """
     steps = np.arange(LONGEST_EPISODE + 1)
     return (1 - 0.9 * (steps / max_steps)).astype(np.float32)
@@ -77,51 +78,28 @@ Outcome = tuple[State, Float[Array, ""], Bool[Array, ""], Bool[Array, ""]]
 
 
 def advance(rules: Rules, state: State, action: Scalar) -> Outcome:
-    """One action of the agent, the balls at rest."""
+    """Return what one action of the agent leads to while the balls stay where they are."""
     steps = state.steps + 1
     turn = jnp.where(action == LEFT, 3, jnp.where(action == RIGHT, 1, 0))
     direction = (state.direction + turn) % 4
-    front_x = state.x + jnp.asarray(STEP_X)[state.direction]
-    front_y = state.y + jnp.asarray(STEP_Y)[state.direction]
+    front_x, front_y = _in_front(state)
     front = state.grid[front_y, front_x]
     kind = cells.kind_of(front)
+    does = _interaction(rules, state.carrying, front, kind, action)
+    grid = state.grid.at[front_y, front_x].set(does.new_front)
+    carrying = jnp.where(does.picks_up, front, jnp.where(does.drops, cells.EMPTY, state.carrying)).astype(jnp.uint16)
 
-    is_door = kind == Kind.DOOR
-    is_open = is_door & (cells.state_of(front) == Door.OPEN)
-    is_locked = is_door & (cells.state_of(front) == Door.LOCKED)
-    hands_free = state.carrying == cells.EMPTY
-    walkable = (kind == Kind.EMPTY) | (kind == Kind.GOAL) | (kind == Kind.LAVA) | (kind == Kind.FLOOR) | is_open
-    portable = (kind == Kind.KEY) | (kind == Kind.BOX) | ((kind == Kind.BALL) & ~rules.balls_move)
-
-    moves = (action == FORWARD) & walkable
-    picks_up = (action == PICK_UP) & portable & hands_free
-    drops = (action == DROP) & (kind == Kind.EMPTY) & ~hands_free
-    toggles = action == TOGGLE
-    fits = state.carrying == (Kind.KEY | cells.colour_of(front) << cells.COLOUR_BITS)
-    opens = toggles & is_door & ~is_open & (~is_locked | fits)
-    closes = toggles & is_open
-    breaks = toggles & (kind == Kind.BOX)
-
-    door = Kind.DOOR | cells.colour_of(front) << cells.COLOUR_BITS
-    new_front = front
-    new_front = jnp.where(picks_up | breaks, cells.EMPTY, new_front)
-    new_front = jnp.where(drops, state.carrying, new_front)
-    new_front = jnp.where(opens, door, new_front)  # an open door is in state 0
-    new_front = jnp.where(closes, door | Door.CLOSED << cells.STATE_BITS, new_front)
-    grid = state.grid.at[front_y, front_x].set(new_front.astype(jnp.uint16))
-    carrying = jnp.where(picks_up, front, jnp.where(drops, cells.EMPTY, state.carrying)).astype(jnp.uint16)
-
-    at_goal = moves & (kind == Kind.GOAL)
-    in_lava = moves & (kind == Kind.LAVA)
+    at_goal = does.moves & (kind == Kind.GOAL)
+    in_lava = does.moves & (kind == Kind.LAVA)
     fetched = rules.pickup_ends & (carrying != cells.EMPTY)
-    opened = rules.opening_ends & opens
+    opened = rules.opening_ends & does.opens
     pays = at_goal | opened | (fetched & (carrying == cells.YELLOW_KEY))
     reward = jnp.where(pays, rules.success_rewards[steps], jnp.where(in_lava, rules.lava_reward, 0.0))
     terminated = at_goal | in_lava | fetched | opened
     state = State(
         grid,
-        jnp.where(moves, front_x, state.x),
-        jnp.where(moves, front_y, state.y),
+        jnp.where(does.moves, front_x, state.x),
+        jnp.where(does.moves, front_y, state.y),
         direction,
         carrying,
         steps,
@@ -130,15 +108,61 @@ def advance(rules: Rules, state: State, action: Scalar) -> Outcome:
     return state, reward, terminated, steps >= rules.max_steps
 
 
+class _Interaction(NamedTuple):
+    """What an action does with the cell in front of the agent."""
+
+    moves: Bool[Array, ""]
+    """The agent walks into it."""
+    picks_up: Bool[Array, ""]
+    drops: Bool[Array, ""]
+    opens: Bool[Array, ""]
+    """A closed door, or a locked one with its key."""
+    new_front: UInt16[Array, ""]
+    """The packed cell afterwards."""
+
+
+def _interaction(
+    rules: Rules, carrying: UInt16[Array, ""], front: UInt16[Array, ""], kind: UInt16[Array, ""], action: Scalar
+) -> _Interaction:
+    """What an action does with the packed cell `front`, which holds an object of this kind."""
+    is_door = kind == Kind.DOOR
+    is_open = is_door & (cells.state_of(front) == Door.OPEN)
+    is_locked = is_door & (cells.state_of(front) == Door.LOCKED)
+    hands_free = carrying == cells.EMPTY
+    walkable = (kind == Kind.EMPTY) | (kind == Kind.GOAL) | (kind == Kind.LAVA) | (kind == Kind.FLOOR) | is_open
+    portable = (kind == Kind.KEY) | (kind == Kind.BOX) | ((kind == Kind.BALL) & ~rules.balls_move)
+
+    moves = (action == FORWARD) & walkable
+    picks_up = (action == PICK_UP) & portable & hands_free
+    drops = (action == DROP) & (kind == Kind.EMPTY) & ~hands_free
+    toggles = action == TOGGLE
+    key_fits = carrying == (Kind.KEY | cells.colour_of(front) << cells.COLOUR_BITS)
+    opens = toggles & is_door & ~is_open & (~is_locked | key_fits)
+    closes = toggles & is_open
+    breaks_box = toggles & (kind == Kind.BOX)
+
+    door = Kind.DOOR | cells.colour_of(front) << cells.COLOUR_BITS
+    new_front = front
+    new_front = jnp.where(picks_up | breaks_box, cells.EMPTY, new_front)
+    new_front = jnp.where(drops, carrying, new_front)
+    new_front = jnp.where(opens, door, new_front)  # an open door is in state 0
+    new_front = jnp.where(closes, door | Door.CLOSED << cells.STATE_BITS, new_front)
+    return _Interaction(moves, picks_up, drops, opens, new_front.astype(jnp.uint16))
+
+
+def _in_front(state: State) -> tuple[Int[Array, ""], Int[Array, ""]]:
+    """Column and row of the cell in front of the agent."""
+    return state.x + jnp.asarray(STEP_X)[state.direction], state.y + jnp.asarray(STEP_Y)[state.direction]
+
+
 def faces_ball(state: State) -> Bool[Array, ""]:
-    """Whether a ball is in front of the agent."""
-    front_x = state.x + jnp.asarray(STEP_X)[state.direction]
-    front_y = state.y + jnp.asarray(STEP_Y)[state.direction]
+    """Return whether a ball is in front of the agent."""
+    front_x, front_y = _in_front(state)
     return cells.kind_of(state.grid[front_y, front_x]) == Kind.BALL
 
 
 def place_balls(state: State, balls: Int[Array, "balls 2"]) -> State:
-    """The state with its moving balls at other places."""
+    """Return the state with its moving balls at other places, given by column and row."""
 
     def marks(balls: Int[Array, "balls 2"]) -> Bool[Array, "height width"]:
         y, x = np.mgrid[: state.grid.shape[0], : state.grid.shape[1]]
@@ -150,22 +174,22 @@ def place_balls(state: State, balls: Int[Array, "balls 2"]) -> State:
 
 
 def move_balls(state: State, key: Key[Array, ""]) -> State:
-    """Move each ball in turn to a free cell among its eight neighbours, uniformly.
+    """Return the state after each ball in turn has moved to a free cell among its eight neighbours, uniformly.
 
     Farama draws from the 3x3 square at most 101 times and leaves the ball where it is if no draw was free; the chance
     of that is kept exactly.
     """
     offset_x, offset_y = np.tile([-1, 0, 1], 3), np.repeat([-1, 0, 1], 3)
-    picks, lucks = jax.random.uniform(key, (2, MAX_BALLS))
+    choice_draws, stay_draws = jax.random.uniform(key, (2, MAX_BALLS))
 
     def move(ball: Int[Array, ""], state: State) -> State:
         x, y = state.balls[ball]
         near_x, near_y = x + offset_x, y + offset_y
         free = (state.grid[near_y, near_x] == cells.EMPTY) & ((near_x != state.x) | (near_y != state.y))
         count = jnp.sum(free, dtype=jnp.int32)
-        rank = jnp.floor(picks[ball] * count).astype(jnp.int32)
+        rank = jnp.floor(choice_draws[ball] * count).astype(jnp.int32)
         chosen = jnp.argmax(jnp.cumsum(free) > rank)
-        stays = (x == NOWHERE) | (lucks[ball] < (1 - count / 9) ** 101)
+        stays = (x == NOWHERE) | (stay_draws[ball] < (1 - count / 9) ** 101)
         target = jnp.where(stays, state.balls[ball], jnp.stack([near_x[chosen], near_y[chosen]]))
         return place_balls(state, state.balls.at[ball].set(target))
 
@@ -173,9 +197,13 @@ def move_balls(state: State, key: Key[Array, ""]) -> State:
 
 
 def respond(rules: Rules, before: State, moved: State, action: Scalar) -> Outcome:
-    """What the agent's action brings once the balls have moved (`moved`).
+    """Return what the agent's action leads to once the balls have moved.
 
-    Walking towards a ball hurts by where the balls were before.
+    Args:
+        rules: of the task.
+        before: the state before the balls moved. Walking towards a ball counts by where it was here.
+        moved: the state after it.
+        action: of the agent.
     """
     state, reward, terminated, truncated = advance(rules, moved, action)
     hit = rules.balls_move & faces_ball(before) & (action == FORWARD)
@@ -183,6 +211,6 @@ def respond(rules: Rules, before: State, moved: State, action: Scalar) -> Outcom
 
 
 def step(rules: Rules, state: State, action: Scalar, key: Key[Array, ""]) -> Outcome:
-    """One step of the world: the balls move, then the agent acts."""
+    """Return what one step leads to: the balls move, then the agent acts."""
     moved = jax.lax.cond(rules.balls_move, lambda: move_balls(state, key), lambda: state)
     return respond(rules, state, moved, action)

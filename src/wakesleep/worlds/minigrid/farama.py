@@ -8,7 +8,9 @@ They draw random numbers in the same order as TELLA's environments did, so that 
 
 from typing import Any
 
+import equinox as eqx
 import gymnasium
+import jax
 import jax.numpy as jnp
 import numpy as np
 from minigrid.core.constants import COLOR_NAMES, OBJECT_TO_IDX
@@ -21,15 +23,17 @@ from minigrid.minigrid_env import MiniGridEnv
 from minigrid.wrappers import ImgObsWrapper
 
 from wakesleep.errors import UserError
+from wakesleep.worlds.batch import InitialStates
 from wakesleep.worlds.minigrid import cells, engine
 from wakesleep.worlds.minigrid.layouts import HEIGHT, WIDTH, Family
-from wakesleep.worlds.minigrid.tasks import ACTION, TASKS, MinigridTask, check_layout
+from wakesleep.worlds.minigrid.observe import observe
+from wakesleep.worlds.minigrid.tasks import ACTION, TASKS, MinigridTask, MinigridWorld, check_layout
 
 NAMESPACE = "wakesleep"
 
 
 class FetchYellowKey(MiniGridEnv):
-    """Fetch whose target is always a yellow key among balls and boxes, so that the image alone says what to do."""
+    """Minigrid's Fetch whose target is always a yellow key among balls and boxes: the image alone says what to do."""
 
     def __init__(self, size: int, targets: int, distractors: int, **kwargs: Any) -> None:
         self.targets, self.distractors = targets, distractors
@@ -54,7 +58,7 @@ class FetchYellowKey(MiniGridEnv):
         self.mission = "fetch a yellow key"
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Carrying anything ends the episode."""
+        """Take one action. Picking anything up ends the episode; only a yellow key pays."""
         observation, reward, terminated, truncated, info = super().step(action)
         if self.carrying:
             right = self.carrying.type == "key" and self.carrying.color == "yellow"
@@ -77,7 +81,7 @@ class Unlock(RoomGrid):
         self.mission = "open the door"
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Opening the door ends the episode."""
+        """Take one action. Opening the door ends the episode and pays."""
         observation, reward, terminated, truncated, info = super().step(action)
         if action == self.actions.toggle and self.door.is_open:
             reward, terminated = self._reward(), True
@@ -85,7 +89,7 @@ class Unlock(RoomGrid):
 
 
 class MovingBalls(DynamicObstaclesEnv):
-    """Dynamic obstacles with all actions, where only balls hurt, not walls, and balls cannot be picked up."""
+    """Minigrid's Dynamic-Obstacles with all actions. Balls cannot be picked up; only they give -1, not walls."""
 
     def __init__(self, size: int, balls: int, **kwargs: Any) -> None:
         super().__init__(size, n_obstacles=balls, **kwargs)
@@ -97,7 +101,7 @@ class MovingBalls(DynamicObstaclesEnv):
             ball.can_pickup = lambda: False  # type: ignore[method-assign]
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """The balls move, then the agent; walking towards where a ball was hurts."""
+        """Move the balls, then take one action. Walking towards where a ball was pays -1 and ends the episode."""
         front = self.grid.get(*self.front_pos)
         faced_ball = front is not None and front.type == "ball"
         for ball in self.obstacles:
@@ -114,23 +118,23 @@ class MovingBalls(DynamicObstaclesEnv):
 
 
 class SixActions(gymnasium.ActionWrapper[Any, Any, Any]):
-    """Without Minigrid's unused `done` action. Refuses anything but an integer from 0 to 5."""
+    """Removes Minigrid's unused `done` action."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         super().__init__(env)
         self.action_space = gymnasium.spaces.Discrete(engine.NUM_ACTIONS)
 
     def action(self, action: Any) -> int:
-        """The action, if it is one."""
+        """Return the action as an int; refuse anything but an integer from 0 to 5."""
         ACTION.check_one(action)
         return int(action)
 
 
-class LavaHurts(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Pays -1 for walking into lava."""
+class LavaPenalty(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Pays -1 for walking into lava, which ends the episode."""
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Lava hurts whoever walks into it."""
+        """Take one action."""
         base = self.unwrapped
         front = base.grid.get(*base.front_pos)  # type: ignore[attr-defined]
         into_lava = isinstance(front, Lava) and action == engine.FORWARD
@@ -139,11 +143,11 @@ class LavaHurts(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def make_env(name: str, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-    """The named task on the real `minigrid` package. Keywords (`render_mode`, ...) go to its environment."""
+    """Return the named task on the real `minigrid` package. Keywords (`render_mode`, ...) go to its environment."""
     if name not in TASKS:
         raise UserError(f"no Minigrid task is called {name!r}; see `wakesleep tasks`")
     env: gymnasium.Env[Any, Any] = SixActions(ImgObsWrapper(_base_env(TASKS[name], **kwargs)))
-    return LavaHurts(env) if TASKS[name].family == Family.DIST_SHIFT else env
+    return LavaPenalty(env) if TASKS[name].family == Family.DIST_SHIFT else env
 
 
 def _base_env(task: MinigridTask, **kwargs: Any) -> MiniGridEnv:
@@ -162,16 +166,42 @@ def _base_env(task: MinigridTask, **kwargs: Any) -> MiniGridEnv:
             return MovingBalls(task.width, task.first, **kwargs)
 
 
+def evaluation_states(task: str, world: MinigridWorld, seed: int, episodes: int) -> InitialStates:
+    """Return the layouts of an evaluation: those that the real environment draws, seed for seed.
+
+    Args:
+        task: name of the task.
+        world: the task's world, which observes the layouts.
+        seed: of the first `reset` of the environment; those after it go on with its random numbers.
+        episodes: how many layouts.
+
+    Returns:
+        A pool of `episodes` layouts with their first observations.
+    """
+    env, layouts = make_env(task), []
+    for episode in range(episodes):
+        env.reset(seed=seed if episode == 0 else None)
+        layouts.append(layout_of(env))
+    states = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *layouts)
+    return InitialStates(states, _first_observations(world, states))
+
+
+@eqx.filter_jit
+def _first_observations(world: MinigridWorld, states: engine.State) -> jax.Array:
+    return jax.vmap(observe, in_axes=(0, None))(states, world.rules.see_through_walls)
+
+
 def register() -> None:
-    """Make `gymnasium.make("wakesleep/<task>")` know the tasks."""
+    """Register the tasks with Gymnasium as `wakesleep/<task>`."""
     for name in TASKS:
         gymnasium.register(f"{NAMESPACE}/{name}", entry_point=f"{__name__}:make_env", kwargs={"name": name})
 
 
 def layout_of(env: gymnasium.Env[Any, Any]) -> engine.State:
-    """The current state of a Minigrid environment as a state of the engine, so that both can be stepped side by side.
+    """Return the current state of a Minigrid environment as a state of the engine.
 
-    Any environment of the `minigrid` package whose grid fits the engine's will do. Moving balls keep their order.
+    Both can then be stepped side by side. Any environment of the `minigrid` package whose grid fits the engine's will
+    do. Moving balls keep their order.
     """
     base = env.unwrapped
     if not isinstance(base, MiniGridEnv):
@@ -202,7 +232,10 @@ def layout_of(env: gymnasium.Env[Any, Any]) -> engine.State:
 
 
 def balls_of(env: gymnasium.Env[Any, Any]) -> np.ndarray:
-    """Where the moving balls of a DynObstacles environment are, in the order in which they move."""
+    """Return column and row of the moving balls of an environment, int32[MAX_BALLS, 2], in the order of their moves.
+
+    Rows that are not used are NOWHERE.
+    """
     balls = np.full((engine.MAX_BALLS, 2), engine.NOWHERE, np.int32)
     obstacles = getattr(env.unwrapped, "obstacles", [])
     if len(obstacles) > engine.MAX_BALLS:

@@ -1,4 +1,4 @@
-"""The agent's view: the 7 x 7 cells before it, with what walls and closed doors hide.
+"""The agent's view: the 7 x 7 cells before it, without those that walls and closed doors hide.
 
 Minigrid finds what is visible by sweeping light cell by cell, row by row away from the agent. A row of the view has
 seven cells, so here a row is seven bits of an integer and a sweep is a handful of shifts. The result is equal in every
@@ -15,7 +15,7 @@ from wakesleep.worlds.minigrid.engine import State
 
 VIEW = 7
 _MIDDLE = VIEW // 2
-_ALL = 2**VIEW - 1
+_ALL_COLUMNS = 2**VIEW - 1
 
 
 def _view_offsets() -> tuple[np.ndarray, np.ndarray]:
@@ -33,20 +33,23 @@ OFFSET_X, OFFSET_Y = _view_offsets()
 
 
 def visible(clear: Bool[Array, "7 7"]) -> Bool[Array, "7 7"]:
-    """Which cells [row, column] of the view light reaches, given which let it through.
+    """Return which cells of the view light reaches.
 
     Light starts at the agent in the middle of the last row. In each row it spreads through clear cells first to the
     right, then to the left; every cell it passes also lights the cell beyond it and the next one in that direction.
+
+    Args:
+        clear: which cells [row, column] let light through.
     """
     bits = jnp.asarray(1 << np.arange(VIEW), jnp.int32)
     clear_rows = jnp.sum(jnp.where(clear, bits, 0), axis=1)
     lit_rows: list[Int[Array, ""]] = []
     lit = jnp.int32(1 << _MIDDLE)
     for row in reversed(range(VIEW)):
-        passes = clear_rows[row]
-        right = _spread(lit, passes, upwards=True) & (_ALL >> 1)  # the last column has no right neighbour
+        transparent = clear_rows[row]
+        right = _spread(lit, transparent, upwards=True) & (_ALL_COLUMNS >> 1)  # the last column has no right neighbour
         lit = lit | right << 1
-        left = _spread(lit, passes, upwards=False) & (_ALL - 1)
+        left = _spread(lit, transparent, upwards=False) & (_ALL_COLUMNS - 1)
         lit = lit | left >> 1
         lit_rows.append(lit)
         lit = right | right << 1 | left | left >> 1
@@ -54,19 +57,24 @@ def visible(clear: Bool[Array, "7 7"]) -> Bool[Array, "7 7"]:
     return (mask[:, None] & bits) != 0
 
 
-def _spread(lit: Int[Array, ""], passes: Int[Array, ""], *, upwards: bool) -> Int[Array, ""]:
+def _spread(lit: Int[Array, ""], transparent: Int[Array, ""], *, upwards: bool) -> Int[Array, ""]:
     """Cells that light reaches and passes, spreading one way along a row: a fill that doubles its reach."""
-    source = lit & passes
+    source = lit & transparent
     for distance in (1, 2, 4):
-        source = source | passes & (source << distance if upwards else source >> distance)
-        passes = passes & (passes << distance if upwards else passes >> distance)
+        source = source | transparent & (source << distance if upwards else source >> distance)
+        transparent = transparent & (transparent << distance if upwards else transparent >> distance)
     return source
 
 
 def observe(state: State, see_through_walls: Bool[Array, ""]) -> UInt8[Array, "7 7 3"]:
-    """The observation, indexed [column, row, channel] as Minigrid does; the agent is at [3, 6] and looks towards row 0.
+    """Return the observation of a state, indexed [column, row, channel] as in Minigrid.
 
-    Coordinates beyond the grid are clipped to its border, which is wall, as is everything outside in Minigrid.
+    The agent is at [3, 6] and looks towards row 0. Coordinates beyond the grid are clipped to its border, which is
+    wall, as is everything outside in Minigrid.
+
+    Args:
+        state: of one environment.
+        see_through_walls: whether nothing is hidden.
     """
     height, width = state.grid.shape
     x = jnp.clip(state.x + jnp.asarray(OFFSET_X)[state.direction], 0, width - 1)

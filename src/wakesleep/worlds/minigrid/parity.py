@@ -30,8 +30,8 @@ from wakesleep.worlds.minigrid.tasks import TASKS, MinigridWorld
 _EPISODES_AT_ONCE = 32
 
 
-class Seen(NamedTuple):
-    """What an episode showed, per step."""
+class Outcomes(NamedTuple):
+    """What each step of an episode led to; the first axis is the step."""
 
     observation: Any
     reward: Any
@@ -40,19 +40,19 @@ class Seen(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """One episode of the reference, padded to the longest."""
+    """One episode of the reference environment, padded to the longest possible one."""
 
     layout: State
     first_observation: np.ndarray
     actions: np.ndarray
     balls: np.ndarray
-    seen: Seen
+    outcomes: Outcomes
     length: int
 
 
 @dataclass
 class Report:
-    """What a comparison found."""
+    """The result of comparing one task."""
 
     task: str
     steps: int = 0
@@ -61,10 +61,15 @@ class Report:
     mismatches: list[str] = field(default_factory=list)
 
 
-def record(env: gymnasium.Env[Any, Any], rng: np.random.Generator, solver: MinigridWorld | None = None) -> Recording:
-    """Play an episode of the reference. Half of them have action frequencies of their own, to meet more of the task.
+def record_reference(
+    env: gymnasium.Env[Any, Any], rng: np.random.Generator, solver: MinigridWorld | None = None
+) -> Recording:
+    """Play an episode of random actions in the reference environment.
 
-    With a `solver`, the episode begins with the fewest actions that succeed.
+    Args:
+        env: the reference environment; it is reset without a seed.
+        rng: of the actions. In half of the episodes their frequencies are random too, to meet more of the task.
+        solver: if given, the episode begins with the fewest actions that succeed in this world.
     """
     max_steps = engine.LONGEST_EPISODE
     weights = rng.dirichlet(np.ones(engine.NUM_ACTIONS)) if rng.random() < 0.5 else None
@@ -74,7 +79,7 @@ def record(env: gymnasium.Env[Any, Any], rng: np.random.Generator, solver: Minig
     if solver is not None:
         plan = shortest_plan(solver, layout) or []
         actions[: len(plan)] = plan
-    seen = Seen(
+    outcomes = Outcomes(
         np.zeros((max_steps, *first.shape), np.uint8),
         np.zeros(max_steps, np.float32),
         np.zeros(max_steps, bool),
@@ -82,25 +87,35 @@ def record(env: gymnasium.Env[Any, Any], rng: np.random.Generator, solver: Minig
     )
     balls = np.zeros((max_steps, engine.MAX_BALLS, 2), np.int32)
     for step in range(max_steps):
-        answer = env.step(int(actions[step]))
-        for part, value in zip(seen, answer[:4], strict=True):
+        result = env.step(int(actions[step]))
+        for part, value in zip(outcomes, result[:4], strict=True):
             part[step] = value
         balls[step] = balls_of(env)
-        if seen.terminated[step] or seen.truncated[step]:
+        if outcomes.terminated[step] or outcomes.truncated[step]:
             break
-    return Recording(layout, first, actions, balls, seen, step + 1)
+    return Recording(layout, first, actions, balls, outcomes, step + 1)
 
 
 @jax.jit
-def replay(world: MinigridWorld, layouts: State, actions: jax.Array, balls: jax.Array) -> tuple[jax.Array, Seen]:
-    """The same episodes in the engine, batched: first observations, then what every step shows."""
+def replay(world: MinigridWorld, layouts: State, actions: jax.Array, balls: jax.Array) -> tuple[jax.Array, Outcomes]:
+    """Play recorded episodes in the engine.
 
-    def episode(layout: State, actions: jax.Array, balls: jax.Array) -> tuple[jax.Array, Seen]:
-        def step(state: State, at: tuple[jax.Array, jax.Array]) -> tuple[State, Seen]:
+    Args:
+        world: of the task.
+        layouts: initial states, with a leading axis of episodes.
+        actions: integers, [episodes, steps].
+        balls: where the reference environment put the moving balls, [episodes, steps, balls, 2].
+
+    Returns:
+        First observations, [episodes, 7, 7, 3], and outcomes with leading axes [episodes, steps].
+    """
+
+    def episode(layout: State, actions: jax.Array, balls: jax.Array) -> tuple[jax.Array, Outcomes]:
+        def step(state: State, at: tuple[jax.Array, jax.Array]) -> tuple[State, Outcomes]:
             action, where = at
             moved = engine.place_balls(state, jnp.where(world.rules.balls_move, where, state.balls))
             state, *outcome = engine.respond(world.rules, state, moved, action)
-            return state, Seen(observe(state, world.rules.see_through_walls), *outcome)
+            return state, Outcomes(observe(state, world.rules.see_through_walls), *outcome)
 
         return observe(layout, world.rules.see_through_walls), jax.lax.scan(step, layout, (actions, balls))[1]
 
@@ -108,23 +123,25 @@ def replay(world: MinigridWorld, layouts: State, actions: jax.Array, balls: jax.
 
 
 def compare(task: str, steps: int, seed: int = 0) -> Report:
-    """Step the reference and the engine side by side for at least so many steps of one task."""
+    """Step the reference and the engine side by side for at least `steps` steps of one task."""
     report, env, rng = Report(task), make_env(task), np.random.default_rng(seed)
     env.reset(seed=seed)
     world = TASKS[task].world()
     while report.steps < steps:
         solver = None if world.rules.balls_move else world  # random actions alone may never succeed
-        recordings = [record(env, rng, solver if episode == 0 else None) for episode in range(_EPISODES_AT_ONCE)]
+        recordings = [
+            record_reference(env, rng, solver if episode == 0 else None) for episode in range(_EPISODES_AT_ONCE)
+        ]
         layouts, _, actions, balls, _, _ = jax.tree.map(lambda *leaves: np.stack(leaves), *recordings)
-        first, seen = jax.tree.map(np.asarray, replay(world, layouts, actions, balls))
+        first, outcomes = jax.tree.map(np.asarray, replay(world, layouts, actions, balls))
         for number, recording in enumerate(recordings):
             length = recording.length
             report.episodes += 1
             report.steps += length
-            report.successes += bool(recording.seen.reward[length - 1] > 0)
+            report.successes += bool(recording.outcomes.reward[length - 1] > 0)
             if not np.array_equal(first[number], recording.first_observation):
                 report.mismatches.append(f"episode {report.episodes}: first observation")
-            for name, ours, theirs in zip(Seen._fields, seen, recording.seen, strict=True):
+            for name, ours, theirs in zip(Outcomes._fields, outcomes, recording.outcomes, strict=True):
                 differs = (ours[number, :length] != theirs[:length]).reshape(length, -1).any(axis=1)
                 for step in np.flatnonzero(differs):
                     report.mismatches.append(f"episode {report.episodes}, step {step}: {name}")

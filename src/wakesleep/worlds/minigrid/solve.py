@@ -1,7 +1,9 @@
-"""The best that can be done from a layout: breadth-first search through the engine itself.
+"""Shortest plans: breadth-first search through the engine itself.
 
-Used to draw an optimal episode and to know what return a task allows. Knows everything the agent cannot see.
+Used to draw an optimal episode and to know what return a task allows. The search sees what the agent cannot.
 """
+
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,13 +14,14 @@ from wakesleep.errors import UserError
 from wakesleep.worlds.minigrid import engine
 from wakesleep.worlds.minigrid.engine import State
 from wakesleep.worlds.minigrid.tasks import MinigridWorld
+from wakesleep.worlds.protocols import Player
 
 _CHUNK = 256  # states expanded in one call
 
 
 @eqx.filter_jit
 def _expand(world: MinigridWorld, states: State) -> tuple[State, jax.Array, jax.Array]:
-    """What every action makes of every state: successors, whether it pays, whether it ends the episode."""
+    """Take every action in every state: next states, rewards above 0 and ends, each [states, actions, ...]."""
 
     def act(state: State, action: jax.Array) -> tuple[State, jax.Array, jax.Array]:
         state, reward, terminated, truncated = engine.advance(world.rules, state, action)
@@ -29,7 +32,13 @@ def _expand(world: MinigridWorld, states: State) -> tuple[State, jax.Array, jax.
 
 
 def shortest_plan(world: MinigridWorld, layout: State, max_states: int = 200_000) -> list[int] | None:
-    """The fewest actions that lead to success, or None if nothing does within the step limit."""
+    """Return the fewest actions that lead to success, or None if nothing does within the step limit.
+
+    Args:
+        world: of a task without moving balls.
+        layout: the initial state.
+        max_states: how many states may be met before the search is given up with `UserError`.
+    """
     if bool(world.rules.balls_move):
         raise UserError("a task with moving balls has no fixed best plan")
     frontier = jax.tree.map(lambda leaf: np.asarray(leaf)[None], layout)
@@ -57,8 +66,23 @@ def shortest_plan(world: MinigridWorld, layout: State, max_states: int = 200_000
     raise UserError(f"no plan found among {max_states} states: give a larger max_states")
 
 
+def optimal_player(world: MinigridWorld, layout: State) -> Player:
+    """Return a player that takes the shortest plan from a layout, which it searches for at its first action."""
+    plan: list[int] = []
+
+    def play(state: State, _: Any, __: jax.Array) -> int:
+        if not plan:
+            found = shortest_plan(world, layout)
+            if found is None:
+                raise UserError("no actions lead to success from this layout: try another seed")
+            plan.extend(found)
+        return plan[int(state.steps - layout.steps)]
+
+    return play
+
+
 def _identities(states: State) -> list[bytes]:
-    """What tells states apart, step count aside."""
+    """Bytes that tell states apart, step count aside."""
     parts = (states.grid.reshape(len(states.x), -1), states.x, states.y, states.direction, states.carrying)
     rows = np.concatenate([np.asarray(part).reshape(len(states.x), -1).astype(np.uint16) for part in parts], axis=1)
     return [row.tobytes() for row in rows]

@@ -4,7 +4,9 @@ A name is family and variant, `DoorKey_S5`. Sizes and counts are in the variant:
 of a room), N the number of walls, distractors or balls, T of targets, R the row of the second strip of lava.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -14,10 +16,11 @@ from jaxtyping import Array, ArrayLike, Key, Shaped
 from wakesleep.errors import UserError
 from wakesleep.worlds.minigrid import cells, engine, layouts
 from wakesleep.worlds.minigrid.cells import Kind
-from wakesleep.worlds.minigrid.draw import TILE, draw
+from wakesleep.worlds.minigrid.draw import TILE, draw, tile_episode, tile_view
 from wakesleep.worlds.minigrid.engine import Rules, State
 from wakesleep.worlds.minigrid.layouts import HEIGHT, WIDTH, Family, Plan
 from wakesleep.worlds.minigrid.observe import VIEW, observe
+from wakesleep.worlds.protocols import Player
 from wakesleep.worlds.world import ActionSpec, ObservationSpec, TimeStep
 
 OBSERVATION = ObservationSpec.of((VIEW, VIEW, 3), np.uint8, 0, 255, scale=cells.CHANNEL_MAXIMA)
@@ -28,11 +31,13 @@ class MinigridWorld(eqx.Module):
     """A Minigrid task as a world. All its fields are array leaves: every task runs the same compiled program."""
 
     plan: Plan
+    """What its layouts are like."""
     rules: Rules
+    """What ends an episode, and what it pays."""
 
     @property
     def observation_spec(self) -> ObservationSpec:
-        """7 x 7 cells before the agent: type, colour, state."""
+        """The 7 x 7 cells before the agent, uint8[column, row, channel]: type, colour, state."""
         return OBSERVATION
 
     @property
@@ -42,29 +47,54 @@ class MinigridWorld(eqx.Module):
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """What the actions are called in pictures."""
+        """Names of the six actions."""
         return ("left", "right", "forward", "pick up", "drop", "toggle")
 
+    def describe(self, action: int) -> str:
+        """Return the name of an action."""
+        return self.action_names[action]
+
     def reset(self, key: Key[Array, ""]) -> tuple[State, TimeStep]:
-        """Begin an episode in a layout drawn for this task."""
+        """Begin an episode in a layout drawn with the key."""
         state = layouts.draw_layout(self.plan, key)
         return state, self._timestep(state, 0.0, False, False)
 
     def begin(self, layout: State) -> tuple[State, TimeStep]:
-        """Begin, or go on, in a given layout: one of `draw_layout`, of `farama.layout_of`, or made by hand."""
+        """Begin an episode, or go on, in a given state: of `draw_layout`, of `farama.layout_of`, or made by hand."""
         check_layout(layout, int(self.plan.width), int(self.plan.height))
         return layout, self._timestep(layout, 0.0, False, False)
 
     def step(self, state: State, action: Shaped[ArrayLike, ""], key: Key[Array, ""]) -> tuple[State, TimeStep]:
-        """One step: dynamics of `engine.step`, observation of `observe`."""
+        """Take one action; the key moves the balls of DynObstacles."""
         ACTION.check(action)
         state, reward, terminated, truncated = engine.step(self.rules, state, jnp.asarray(action), key)
         return state, self._timestep(state, reward, terminated, truncated)
 
+    def scripted_policies(self, state: State) -> dict[str, Player]:
+        """Return `optimal`, which takes the fewest actions that lead from this first state to success.
+
+        It plans when it is asked for its first action, and refuses with `UserError` if the balls move or nothing
+        succeeds.
+        """
+        from wakesleep.worlds.minigrid.solve import optimal_player  # which imports this module
+
+        return {"optimal": optimal_player(self, state)}
+
     def draw(self, state: State, tile: int = TILE) -> np.ndarray:
-        """A picture of the state, `tile` pixels a cell."""
+        """Return a picture of the whole grid, uint8[height, width, 3], a cell `tile` pixels wide.
+
+        The cells that the agent sees are lit.
+        """
         observation = np.asarray(observe(state, self.rules.see_through_walls))
         return draw(state, observation, int(self.plan.width), int(self.plan.height), tile)
+
+    def tile_episode(self, states: Sequence[State]) -> dict[str, Any]:
+        """Return an episode as the first grid and what changed in each step (`HasTiles`)."""
+        return tile_episode(states, int(self.plan.width), int(self.plan.height))
+
+    def tile_view(self, observation: np.ndarray) -> str | None:
+        """Return an observation's cells as text (`HasTiles`)."""
+        return tile_view(np.asarray(observation))
 
     def _timestep(self, state: State, reward: ArrayLike, terminated: ArrayLike, truncated: ArrayLike) -> TimeStep:
         observation = observe(state, self.rules.see_through_walls)
@@ -78,10 +108,13 @@ class MinigridTask:
     name: str
     family: Family
     width: int
+    """Columns of the grid, walls included."""
     height: int
     first: int
+    """What it means depends on the family, as does `second`."""
     second: int
     max_steps: int
+    """Steps after which an episode is truncated."""
     in_paper: bool
     goal: str
     """What the agent has to do, in a few words."""
@@ -97,7 +130,7 @@ class MinigridTask:
         return BLOCK_STEPS.get(self.name)
 
     def world(self) -> MinigridWorld:
-        """The task as a world."""
+        """Return the task as a world."""
         family = self.family
         plan = Plan(*(jnp.int32(number) for number in (family, self.width, self.height, self.first, self.second)))
         rules = Rules(
@@ -175,9 +208,14 @@ BLOCK_STEPS = {
 
 
 def check_layout(layout: State, width: int = WIDTH, height: int = HEIGHT) -> None:
-    """Refuse a layout that the engine cannot run: wrong size, an open border, the agent or an object out of place.
+    """Raise `UserError` for a layout that the engine cannot run.
 
-    `width` and `height` are of the task's own grid: all beyond it must be wall.
+    Its grid may have the wrong size or an open border, or the agent or an object may be out of place.
+
+    Args:
+        layout: one state.
+        width: columns of the task's own grid; all beyond it must be wall.
+        height: rows of the task's own grid.
     """
     grid = np.asarray(layout.grid)
     if grid.shape != (HEIGHT, WIDTH):

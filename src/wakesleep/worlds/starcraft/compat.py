@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from wakesleep.errors import UserError, brief
 from wakesleep.worlds.starcraft.units import LOOPS_PER_STEP
 
-LEAST_VERSION = 4
+MIN_VERSION = 4
 _INSTEAD = "or use the simulator, which needs neither PySC2 nor the game: the task's name without Game at its end"
-_INSTALL = f"run `make starcraft` or do as docs/starcraft-game.md says, {_INSTEAD}"
+_INSTALL = f"run `make starcraft` or do as docs/guides/starcraft-game.md says, {_INSTEAD}"
 
 
 class PySC2(NamedTuple):
@@ -35,16 +35,16 @@ class PySC2(NamedTuple):
 
 
 def load() -> PySC2:
-    """Import PySC2, or say why that cannot be done."""
+    """Import PySC2 and return its modules, or raise `UserError` that says why that cannot be done."""
     if importlib.util.find_spec("pysc2") is None:
         raise UserError(f"PySC2 is not installed: {_INSTALL}")
     found = version()
-    if found.split(".")[0].isdigit() and int(found.split(".")[0]) < LEAST_VERSION:
-        raise UserError(f"PySC2 {found} is too old, {LEAST_VERSION}.0 or newer is needed: {_INSTALL}")
+    if found.split(".")[0].isdigit() and int(found.split(".")[0]) < MIN_VERSION:
+        raise UserError(f"PySC2 {found} is too old, {MIN_VERSION}.0 or newer is needed: {_INSTALL}")
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     names = ("pysc2.env.sc2_env", "pysc2.lib.actions", "pysc2.maps.mini_games", "pysc2.run_configs")
     try:
-        with _shuffle_of_old(), warnings.catch_warnings():
+        with _old_random_shuffle(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what PySC2's own packages do
             modules = [importlib.import_module(name) for name in names]
         flags = importlib.import_module("absl.flags").FLAGS
@@ -56,18 +56,24 @@ def load() -> PySC2:
 
 
 def game_folder(pysc2: PySC2) -> Path:
-    """Where the game is installed, by PySC2's own rules (SC2PATH, else the usual place)."""
+    """Return where the game is installed, by PySC2's own rules (SC2PATH, else ~/StarCraftII)."""
     try:
         return Path(pysc2.run_configs.get().data_dir)
     except Exception as error:
         raise UserError(
-            f"StarCraft II was not found ({brief(error)}): install it as docs/starcraft-game.md says and set SC2PATH to"
-            f" its folder if that is not ~/StarCraftII, {_INSTEAD}"
+            f"StarCraft II was not found ({brief(error)}): install it as docs/guides/starcraft-game.md says and set"
+            f" SC2PATH to its folder if that is not ~/StarCraftII, {_INSTEAD}"
         ) from error
 
 
 def env_arguments(pysc2: PySC2, game_map: Any, screen: int) -> dict[str, Any]:
-    """How PySC2's environments are made."""
+    """Return keyword arguments for PySC2's `SC2Env`: all but the seed.
+
+    Args:
+        pysc2: the modules.
+        game_map: a map's name, or an object of `map_of`.
+        screen: pixels each way.
+    """
     sc2_env = pysc2.sc2_env
     size = sc2_env.Dimensions(screen=screen, minimap=screen)
     return {
@@ -81,7 +87,7 @@ def env_arguments(pysc2: PySC2, game_map: Any, screen: int) -> dict[str, Any]:
 
 
 def map_of(pysc2: PySC2, file: Path) -> Any:
-    """A map of PySC2's from a file, wherever it is."""
+    """Return a PySC2 map that is read from a file, wherever that is."""
 
     class Map(pysc2.mini_games.MiniGame):  # type: ignore[misc, name-defined]  # its score and its step are theirs too
         filename = None  # so that PySC2 does not list it under this class's name
@@ -101,7 +107,7 @@ def map_of(pysc2: PySC2, file: Path) -> Any:
 
 
 def version() -> str:
-    """Which PySC2 is installed."""
+    """Return the version of the installed PySC2."""
     try:
         return importlib.metadata.version("pysc2")
     except importlib.metadata.PackageNotFoundError:
@@ -109,7 +115,7 @@ def version() -> str:
 
 
 @contextmanager
-def _shuffle_of_old() -> Iterator[None]:
+def _old_random_shuffle() -> Iterator[None]:
     """While this lasts, `random.shuffle` takes a source of random numbers, as it did before Python 3.11."""
     shuffle = random.shuffle
 

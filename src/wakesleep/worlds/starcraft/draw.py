@@ -1,4 +1,4 @@
-"""Pictures of a battle, for people: the arena from above, in colours of our own.
+"""Pictures of a battle: the arena from above, in colours of our own.
 
 Discs are units as large as they are: blue Marines, red Roaches, orange Zerglings, green Banelings; diamonds are mineral
 shards. Above each unit is its life; a white ring marks what is selected. Lines lead from Marines to where their orders
@@ -14,13 +14,13 @@ from PIL import Image, ImageDraw
 
 from wakesleep.worlds.starcraft.battle import BOTTOM, LEFT, RIGHT, TOP
 from wakesleep.worlds.starcraft.orders import own_slots
-from wakesleep.worlds.starcraft.units import LOOPS_PER_STEP, NOBODY, STATISTICS, Kind, Order
+from wakesleep.worlds.starcraft.units import LOOPS_PER_STEP, NO_UNIT, STATISTICS, Kind, Order
 from wakesleep.worlds.starcraft.waves import Rules, State
 from wakesleep.worlds.world import AnyArray
 
 TILE = 22
 """Pixels of one unit of length."""
-_FINE = 2  # everything is drawn so many times larger and then reduced, which smooths edges
+_SUPERSAMPLING = 2  # everything is drawn so many times larger and then reduced, which smooths edges
 _MARGIN = 0.8
 
 _GROUND, _GRID, _EDGE = (58, 62, 68), (66, 71, 78), (120, 126, 134)
@@ -39,10 +39,10 @@ class _Canvas:
     """A picture in the map's coordinates."""
 
     def __init__(self, tile: int) -> None:
-        self.scale = tile * _FINE
+        self.scale = tile * _SUPERSAMPLING
         width, height = (round((RIGHT - LEFT + 2 * _MARGIN) * tile), round((TOP - BOTTOM + 2 * _MARGIN) * tile))
         self.size = width, height
-        self.image = Image.new("RGB", (width * _FINE, height * _FINE), (24, 26, 30))
+        self.image = Image.new("RGB", (width * _SUPERSAMPLING, height * _SUPERSAMPLING), (24, 26, 30))
         self.pen = ImageDraw.Draw(self.image)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
@@ -63,7 +63,7 @@ class _Canvas:
 
 
 def draw(rules: Rules, state: State, tile: int = TILE) -> np.ndarray:
-    """A state as an RGB image."""
+    """Return a picture of a state, uint8[height, width, 3], a unit of length `tile` pixels wide."""
     rules, state = jax.device_get((rules, state))
     canvas = _Canvas(tile)
     _draw_ground(canvas, state, fog=bool(rules.fog))
@@ -129,7 +129,7 @@ def _draw_order(canvas: _Canvas, units: Any, slot: int, own: np.ndarray) -> None
         canvas.line(here, end, tuple(channel * 2 // 3 for channel in _PATHS[order]))
         canvas.pen.ellipse(canvas.box(*end, 0.24, 0.24), fill=_PATHS[order])
     struck = units.cooldown[slot] > STATISTICS.period[int(units.kind[slot])] - LOOPS_PER_STEP
-    if aim != NOBODY and struck:
+    if aim != NO_UNIT and struck:
         canvas.line(here, (float(units.x[aim]), float(units.y[aim])), (250, 226, 110), 0.05)
 
 

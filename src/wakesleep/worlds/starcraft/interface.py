@@ -24,6 +24,7 @@ class Layer(NamedTuple):
     """A feature layer of the screen."""
 
     name: str
+    """PySC2's name."""
     number: int
     """Where PySC2's `feature_screen` has it."""
     values: int
@@ -53,14 +54,16 @@ SCREEN = 64
 
 
 class Function(NamedTuple):
-    """Something an agent can do."""
+    """A function of PySC2 that an agent can call."""
 
     name: str
+    """PySC2's name."""
     id: int
     """PySC2's number."""
     arguments: tuple[str, ...] = ()
     """In PySC2's order. `queued`, which PySC2 wants besides, is always "now"."""
     needs_selection: bool = False
+    """Whether it is open only while units of the player are selected."""
 
 
 FUNCTIONS = (
@@ -112,14 +115,19 @@ ACTION_SPEC = ActionSpec(
 
 
 def check_screen(size: int) -> None:
-    """Refuse a screen that the action's grid does not divide."""
+    """Raise `UserError` for a screen whose pixels each way are no multiple of the action's grid."""
     if size < GRID or size % GRID:
         raise UserError(f"a screen has {GRID}, {2 * GRID}, {3 * GRID}, ... pixels each way, as places are cells of a "
                         f"{GRID} x {GRID} grid, not {size}")  # fmt: skip
 
 
 def observation_spec(screen: int = SCREEN, *, compact: bool = False) -> ObservationSpec:
-    """What observations look like; with `compact`, unit types are numbered by their place in `TYPE_IDS`."""
+    """Return what observations look like.
+
+    Args:
+        screen: pixels each way.
+        compact: whether unit types are numbered by their place in `TYPE_IDS`.
+    """
     check_screen(screen)
     highest = np.array([layer.values - 1 for layer in LAYERS])
     if compact:
@@ -129,14 +137,14 @@ def observation_spec(screen: int = SCREEN, *, compact: bool = False) -> Observat
 
 
 def compact_types(ids: Shaped[np.ndarray, "*shape"]) -> Shaped[np.ndarray, "*shape"]:
-    """Compact numbers of PySC2's unit types; 0 for any that should not be here."""
+    """Return the compact numbers of PySC2's unit types, 0 for any that does not occur in these tasks."""
     table = np.zeros(LAYERS[UNIT_TYPE].values, np.uint8)
     table[list(TYPE_IDS)] = np.arange(len(TYPE_IDS))
     return table[np.clip(ids, 0, len(table) - 1)]
 
 
 def pixel_of(place: Int[AnyArray, "*batch"] | int, screen: int = SCREEN) -> tuple[Any, Any]:
-    """Column and row of the pixel that a place of the grid means, just after the cell's middle; integers or arrays."""
+    """Return column and row of the pixel that a place of the grid means, just after the cell's middle."""
     side = screen // GRID
     return place % GRID * side + side // 2, place // GRID * side + side // 2
 
@@ -144,13 +152,18 @@ def pixel_of(place: Int[AnyArray, "*batch"] | int, screen: int = SCREEN) -> tupl
 def place_of(
     column: Shaped[AnyArray, "*batch"] | float, row: Shaped[AnyArray, "*batch"] | float, screen: int = SCREEN
 ) -> Int[Array, "*batch"]:
-    """The place of the grid in whose cell a pixel lies."""
+    """Return the place of the grid in whose cell a pixel lies."""
     cells = [jnp.clip(jnp.floor(at / (screen // GRID)), 0, GRID - 1).astype(jnp.int32) for at in (column, row)]
     return cells[1] * GRID + cells[0]
 
 
 def action(function: int, **arguments: Int[Array, ""] | int) -> Int[Array, "6"]:
-    """An action from its function and the arguments that it uses; the others are 0."""
+    """Return an action.
+
+    Args:
+        function: an index into `FUNCTIONS`.
+        arguments: those that it uses, by their names in `PARTS`; the others are 0.
+    """
     names = [name for name, _ in PARTS]
     if unknown := set(arguments) - set(names[1:]):
         raise UserError(f"actions have no argument {', '.join(sorted(unknown))}: there are {', '.join(names[1:])}")
@@ -159,7 +172,7 @@ def action(function: int, **arguments: Int[Array, ""] | int) -> Int[Array, "6"]:
 
 
 def describe(action: Shaped[AnyArray, "6"] | list[int]) -> str:
-    """An action in words, for captions and logs."""
+    """Return an action in words: PySC2's function and the arguments that it uses, places as column,row."""
     chosen = dict(zip((name for name, _ in PARTS), (int(part) for part in jax.device_get(action)), strict=True))
     function = FUNCTIONS[chosen["function"]]
     shown = (

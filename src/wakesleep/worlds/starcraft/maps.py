@@ -1,4 +1,4 @@
-"""The variant maps: `wakesleep starcraft maps` makes them from the stock minigames that Blizzard gives to everyone.
+"""The variant maps: `wakesleep starcraft maps` makes them from the stock minigames that Blizzard publishes.
 
     make_maps(Path("StarCraftII/Maps/mini_games"), Path("StarCraftII/Maps/mini_games"))
 
@@ -19,7 +19,7 @@ SCRIPT = "MapScript.galaxy"
 SUFFIX = ".SC2Map"
 
 
-class Returns(enum.Enum):
+class RespawnRule(enum.Enum):
     """When enemies return in the two groups of Zerglings and Banelings: the paper can be read both ways."""
 
     both = "both"
@@ -29,22 +29,24 @@ class Returns(enum.Enum):
 
 
 class Variant(NamedTuple):
-    """A map made from a stock one."""
+    """A map that is made from a stock one."""
 
     name: str
     stock: str
+    """Name of the stock map."""
     edits: tuple[Edit, ...]
+    """What is changed in its script."""
 
 
-def variants(returns: Returns = Returns.both) -> tuple[Variant, ...]:
-    """The paper's three tasks that need a map of their own."""
+def variants(returns: RespawnRule = RespawnRule.both) -> tuple[Variant, ...]:
+    """Return the maps of the paper's three tasks that are not stock minigames."""
     roaches = scripts.two_groups(
         scripts.ROACHES, Group("Roach", 3, spacing=1), Group("Roach", 3, spacing=1), stock_award=5, award=7
     )
     zerg = scripts.two_groups(
         scripts.ZERGLINGS_AND_BANELINGS, Group("Zergling", 9), Group("Baneling", 6), stock_award=4, award=6
     )
-    if returns is Returns.either:
+    if returns is RespawnRule.either:
         zerg += scripts.EITHER_RETURNS
     return (
         Variant("CollectMineralShardsFog", "CollectMineralShards", scripts.FOG),
@@ -54,7 +56,7 @@ def variants(returns: Returns = Returns.both) -> tuple[Variant, ...]:
 
 
 def edited_map(raw: bytes, edits: tuple[Edit, ...]) -> bytes:
-    """A map with its script changed."""
+    """Return a map, as bytes of its file, with its script changed."""
     archive = mpq.unpack(raw)
     stored = archive.read(SCRIPT)
     script = stored.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
@@ -63,8 +65,17 @@ def edited_map(raw: bytes, edits: tuple[Edit, ...]) -> bytes:
     return mpq.pack(archive.with_file(SCRIPT, _encoded(scripts.edited(script, edits))))
 
 
-def make_maps(source: Path, out: Path, returns: Returns = Returns.both) -> list[Path]:
-    """Make all variant maps, or none if any stock map cannot be used. Maps that were made before are replaced."""
+def make_maps(source: Path, out: Path, returns: RespawnRule = RespawnRule.both) -> list[Path]:
+    """Make all variant maps, or none if any stock map cannot be used. Maps that were made before are replaced.
+
+    Args:
+        source: folder that has the stock maps in it or below it.
+        out: folder to write to.
+        returns: when dead enemies return in the two groups of Zerglings and Banelings.
+
+    Returns:
+        The files that were written.
+    """
     made = {}
     for variant in variants(returns):
         file = find_map(source, variant.stock)
@@ -79,14 +90,16 @@ def make_maps(source: Path, out: Path, returns: Returns = Returns.both) -> list[
 
 
 def find_map(folder: Path, name: str) -> Path:
-    """The file of a map, in a folder or anywhere below it."""
+    """Return the file of a map in a folder or anywhere below it; `UserError` if there is none."""
     if not folder.is_dir():
         raise UserError(
             f"there is no folder {folder}: give the one that has the stock maps, StarCraftII/Maps/mini_games"
         )
     found = sorted(folder.rglob(f"{name}{SUFFIX}"), key=lambda file: (len(file.parts), file))
     if not found:
-        raise UserError(f"there is no {name}{SUFFIX} in {folder}: docs/starcraft-game.md says where to get the maps")
+        raise UserError(
+            f"there is no {name}{SUFFIX} in {folder}: docs/guides/starcraft-game.md says where to get the maps"
+        )
     return found[0]
 
 

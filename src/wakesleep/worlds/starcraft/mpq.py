@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from wakesleep.errors import UserError
+from wakesleep.worlds.starcraft.mpq_crypto import decrypt, encrypt, hash_name
 
 _HEADER = struct.Struct("<4sIIHHIIIIQHHQQQQQQQQI80s16s")
 _BET = struct.Struct("<19I")
@@ -36,7 +37,7 @@ _NO_BLOCK = 0xFFFFFFFE  # block numbers from here on mark hashes that are free o
 
 
 class Stored(NamedTuple):
-    """A file as it lies in the archive."""
+    """A file as it is stored in the archive."""
 
     data: bytes
     """Compressed, without the checksums that follow it."""
@@ -44,7 +45,7 @@ class Stored(NamedTuple):
     """Its length when unpacked."""
     flags: int
     empty_at: int = 0
-    """Where the tables say that it lies, if it is empty and lies nowhere."""
+    """Offset that the tables give for it if it is empty."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Archive:
     """The hashes of the names in BET."""
 
     def number(self, name: str) -> int | None:
-        """Which file has this name, if any."""
+        """Return the number of the file with this name, None if there is none."""
         slot = hash_name(name, "slot") % len(self.hashes)
         wanted = hash_name(name, "first"), hash_name(name, "second")
         for first, second, _, number in self.hashes[slot:] + self.hashes[:slot]:
@@ -79,41 +80,31 @@ class Archive:
         return None
 
     def read(self, name: str) -> bytes:
-        """The content of the named file."""
+        """Return the content of the named file."""
         number = self.number(name)
         if number is None:
             raise UserError(f"there is no {name} in it")
         return _expand(self.files[number], 512 << self.sector_shift)
 
     def with_file(self, name: str, content: bytes) -> "Archive":
-        """The same archive with another content of the named file, its attributes (checksums) brought up to date."""
+        """Return the archive with another content of the named file and with its checksums renewed."""
         self.read(name)  # refuses what is not there or stored in a way that we could not write either
         number = self.number(name)
-        changed = self._storing(number, content)
+        changed = self._with_content(number, content)
         if self.number(_ATTRIBUTES) is None:
             return changed
         attributes = _attributes_with(self.read(_ATTRIBUTES), len(self.files), number, content)
-        return changed._storing(self.number(_ATTRIBUTES), attributes)
+        return changed._with_content(self.number(_ATTRIBUTES), attributes)
 
-    def _storing(self, number: int | None, content: bytes) -> "Archive":
+    def _with_content(self, number: int | None, content: bytes) -> "Archive":
         assert number is not None
         files = list(self.files)
         files[number] = _compress(content, files[number].flags, 512 << self.sector_shift)
         return replace(self, files=tuple(files))
 
 
-def hash_name(name: str, kind: str) -> int:
-    """One of the format's four hashes of a name."""
-    which = {"slot": 0, "first": 1, "second": 2, "key": 3}[kind]
-    one, two = 0x7FED7FED, 0xEEEEEEEE
-    for letter in name.upper().encode():
-        one = _SCRAMBLE[which * 256 + letter] ^ (one + two) & 0xFFFFFFFF
-        two = letter + one + two + (two << 5) + 3 & 0xFFFFFFFF
-    return one
-
-
 def unpack(raw: bytes) -> Archive:
-    """Read an archive; one that is damaged or of another format is refused."""
+    """Read an archive from the bytes of its file. One that is damaged or of another format is refused."""
     if raw[:4] != b"MPQ\x1a":
         raise UserError("it is no MPQ archive")
     if len(raw) < _HEADER.size or struct.unpack_from("<H", raw, 12)[0] != 3:
@@ -143,13 +134,13 @@ def _unpack(raw: bytes) -> Archive:
     if high_at or not hash_count or not chunk or het[:4] != b"HET\x1a" or bet[:4] != b"BET\x1a":
         raise UserError(_UNUSUAL)
     files = []
-    for at, stored_size, full_size, flags in struct.iter_unpack("<4I", _decrypt(block_table, "(block table)")):
+    for at, stored_size, full_size, flags in struct.iter_unpack("<4I", decrypt(block_table, "(block table)")):
         data, checksums = raw[at : at + stored_size], raw[at + stored_size :]
         for part in range(0, stored_size, chunk):
             _verify("files", data[part : part + chunk], checksums[part // chunk * 16 :][:16])
         files.append(Stored(data, full_size, flags, 0 if stored_size else at))
-    hashes = tuple(struct.iter_unpack("<4I", _decrypt(hash_table, "(hash table)")))
-    table = _decrypt(bet[12:], "(block table)")
+    hashes = tuple(struct.iter_unpack("<4I", decrypt(hash_table, "(hash table)")))
+    table = decrypt(bet[12:], "(block table)")
     head = _BET.unpack_from(table)
     flag_count, names_size = head[18], head[17]
     bet_flags = struct.unpack_from(f"<{flag_count}I", table, _BET.size)
@@ -160,7 +151,7 @@ def _unpack(raw: bytes) -> Archive:
 
 
 def pack(archive: Archive) -> bytes:
-    """Write an archive."""
+    """Return an archive as bytes of a file."""
     body, blocks = bytearray(_HEADER.size), []
     for data, size, flags, empty_at in archive.files:
         blocks.append((len(body) if data else empty_at, len(data), size, flags))
@@ -168,8 +159,8 @@ def pack(archive: Archive) -> bytes:
         for part in range(0, len(data), archive.chunk):
             body += hashlib.md5(data[part : part + archive.chunk]).digest()
     bet = _pack_bet(archive, blocks)
-    block_table = _encrypt(b"".join(struct.pack("<4I", *block) for block in blocks), "(block table)")
-    hash_table = _encrypt(b"".join(struct.pack("<4I", *row) for row in archive.hashes), "(hash table)")
+    block_table = encrypt(b"".join(struct.pack("<4I", *block) for block in blocks), "(block table)")
+    hash_table = encrypt(b"".join(struct.pack("<4I", *row) for row in archive.hashes), "(hash table)")
     het_at = len(body)
     body += archive.het + hashlib.md5(archive.het).digest()
     bet_at = len(body)
@@ -203,7 +194,7 @@ def _pack_bet(archive: Archive, blocks: list[tuple[int, int, int, int]]) -> byte
     rest = struct.pack(f"<{len(archive.bet_flags)}I", *archive.bet_flags) + entries + archive.bet_names
     head[0], head[1], head[18] = _BET.size + len(rest), len(rows), len(archive.bet_flags)
     content = _BET.pack(*head) + rest
-    return struct.pack("<4sII", b"BET\x1a", 1, len(content)) + _encrypt(content, "(block table)")
+    return struct.pack("<4sII", b"BET\x1a", 1, len(content)) + encrypt(content, "(block table)")
 
 
 def _expand(stored: Stored, sector: int) -> bytes:
@@ -275,38 +266,3 @@ def _attributes_with(attributes: bytes, count: int, number: int | None, content:
 def _verify(what: str, data: bytes, checksum: bytes) -> None:
     if hashlib.md5(data).digest() != checksum:
         raise UserError(f"the archive is damaged (the checksum of its {what} is wrong)")
-
-
-def _scramble_table() -> tuple[int, ...]:
-    """The format's table of pseudo-random numbers, for hashes and for encryption."""
-    table, seed = [0] * 1280, 0x00100001
-    for low in range(256):
-        for place in range(low, 1280, 256):
-            first = (seed * 125 + 3) % 0x2AAAAB
-            seed = (first * 125 + 3) % 0x2AAAAB
-            table[place] = (first & 0xFFFF) << 16 | seed & 0xFFFF
-    return tuple(table)
-
-
-_SCRAMBLE = _scramble_table()
-
-
-def _encrypt(table: bytes, key_name: str) -> bytes:
-    return _crypt(table, hash_name(key_name, "key"), encrypting=True)
-
-
-def _decrypt(table: bytes, key_name: str) -> bytes:
-    return _crypt(table, hash_name(key_name, "key"), encrypting=False)
-
-
-def _crypt(table: bytes, key: int, *, encrypting: bool) -> bytes:
-    """Encrypt or decrypt whole words of four bytes; what is left at the end stays as it is."""
-    count, seed, result = len(table) // 4, 0xEEEEEEEE, []
-    for word in struct.unpack_from(f"<{count}I", table):
-        seed = seed + _SCRAMBLE[0x400 + (key & 0xFF)] & 0xFFFFFFFF
-        other = word ^ (key + seed) & 0xFFFFFFFF
-        plain = word if encrypting else other
-        key = ((~key << 21) + 0x11111111 | key >> 11) & 0xFFFFFFFF
-        seed = plain + seed + (seed << 5) + 3 & 0xFFFFFFFF
-        result.append(other)
-    return struct.pack(f"<{count}I", *result) + table[4 * count :]

@@ -17,26 +17,32 @@ from jaxtyping import Array, Bool, Float, Int
 
 from wakesleep.worlds.starcraft import interface
 from wakesleep.worlds.starcraft.battle import BOTTOM, ENEMIES, LEFT, RIGHT, TOP
-from wakesleep.worlds.starcraft.screen import blocks_of, world_of
-from wakesleep.worlds.starcraft.units import NOBODY, STATISTICS, Kind, Order, Units
+from wakesleep.worlds.starcraft.screen import blocks_of, map_point_of
+from wakesleep.worlds.starcraft.units import NO_UNIT, STATISTICS, Kind, Order, Units
 
 _PACKING = float(STATISTICS.radius[Kind.MARINE]) * 1.2
 """Radius of a crowd of Marines per root of their number."""
 
 
 def own_slots(slots: int) -> np.ndarray:
-    """Which slots are the player's."""
+    """Return which of so many slots are the player's, bool[slots]."""
     return np.arange(slots) < slots - ENEMIES
 
 
-def available(units: Units) -> Bool[Array, "functions"]:
-    """Which functions can be called now."""
+def available_functions(units: Units) -> Bool[Array, "functions"]:
+    """Return which functions can be called now: the action mask."""
     commanded = jnp.any(units.selected & units.alive & own_slots(len(units.x)))
     return jnp.where(interface.NEEDS_SELECTION, commanded, ~interface.NEVER_AVAILABLE)
 
 
-def command(units: Units, action: Int[Array, "6"], screen: int) -> Units:
-    """The units after an action of the player, before the game goes on."""
+def apply_action(units: Units, action: Int[Array, "6"], screen: int) -> Units:
+    """Return the units after an action of the player, before the next game loop.
+
+    Args:
+        units: of both sides.
+        action: a function and its arguments.
+        screen: pixels each way.
+    """
     function, point, _, corner, add, mode = (action[part] for part in range(len(interface.PARTS)))
     blocks = blocks_of(units.x, units.y, units.kind, screen)
     column, row = interface.pixel_of(point, screen)
@@ -45,12 +51,12 @@ def command(units: Units, action: Int[Array, "6"], screen: int) -> Units:
     inside = units.alive & blocks.overlaps(
         jnp.minimum(column, column2), jnp.minimum(row, row2), jnp.maximum(column, column2), jnp.maximum(row, row2)
     )
-    x, y = world_of(column, row, screen)
+    x, y = map_point_of(column, row, screen)
     x, y = jnp.clip(x, LEFT, RIGHT), jnp.clip(y, BOTTOM, TOP)  # units go as near as they can get
     clicked = _nearest(units, under, x, y)
     selected = jnp.where(function == interface.SELECT_POINT, _select_point(units, clicked, mode), units.selected)
     selected = jnp.where(function == interface.SELECT_RECT, _select_rect(units, inside, add), selected)
-    return _order(units, function, _nearest(units, under & ~own_slots(len(units.x)), x, y), x, y)._replace(
+    return _give_order(units, function, _nearest(units, under & ~own_slots(len(units.x)), x, y), x, y)._replace(
         selected=selected & units.alive
     )
 
@@ -85,12 +91,12 @@ def _select_rect(units: Units, inside: Bool[Array, "slots"], add: Int[Array, ""]
     return jnp.where(jnp.any(inside & own), chosen, units.selected)
 
 
-def _order(
+def _give_order(
     units: Units, function: Int[Array, ""], target: Bool[Array, "slots"], x: Float[Array, ""], y: Float[Array, ""]
 ) -> Units:
     """Give the selected units of the player an order; `target` marks the enemy that was clicked."""
     is_order = jnp.any((np.arange(len(interface.FUNCTIONS)) == function) & interface.NEEDS_SELECTION)
-    told = units.selected & units.alive & own_slots(len(units.x)) & is_order
+    ordered = units.selected & units.alive & own_slots(len(units.x)) & is_order
     at_enemy = jnp.any(target)
     order = jnp.select(
         [function == interface.ATTACK, function == interface.SMART, function == interface.MOVE,
@@ -100,14 +106,14 @@ def _order(
         Order.IDLE,
     )  # fmt: skip
     stays = (order == Order.HOLD) | (order == Order.IDLE)
-    aim = jnp.where(order == Order.TARGET, jnp.argmax(target), NOBODY)
-    number = jnp.sum(told)
+    aim = jnp.where(order == Order.TARGET, jnp.argmax(target), NO_UNIT)
+    number = jnp.sum(ordered)
     return units._replace(
-        order=jnp.where(told, order, units.order),
-        aim=jnp.where(told, aim, units.aim),
-        goal_x=jnp.where(told, jnp.where(stays, units.x, x), units.goal_x),
-        goal_y=jnp.where(told, jnp.where(stays, units.y, y), units.goal_y),
-        from_x=jnp.where(told, units.x, units.from_x),
-        from_y=jnp.where(told, units.y, units.from_y),
-        slack=jnp.where(told, jnp.where(number > 1, _PACKING * jnp.sqrt(number), 0.0), units.slack),
+        order=jnp.where(ordered, order, units.order),
+        aim=jnp.where(ordered, aim, units.aim),
+        goal_x=jnp.where(ordered, jnp.where(stays, units.x, x), units.goal_x),
+        goal_y=jnp.where(ordered, jnp.where(stays, units.y, y), units.goal_y),
+        from_x=jnp.where(ordered, units.x, units.from_x),
+        from_y=jnp.where(ordered, units.y, units.from_y),
+        slack=jnp.where(ordered, jnp.where(number > 1, _PACKING * jnp.sqrt(number), 0.0), units.slack),
     )

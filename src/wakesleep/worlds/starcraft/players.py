@@ -1,9 +1,8 @@
-"""Scripted players: what simple plans achieve, to calibrate the simulator by and to compare agents with.
+"""Scripted policies: what simple plans achieve, to calibrate the simulator by and to compare agents with.
 
 They act through the same 16 x 16 grid as an agent but see the state itself, as published scripts see more than
 three layers. Each is a pure function of the state, so thousands of their steps compile into one program.
 
-    random       any available function with any arguments (`worlds/episode.py`)
     attack-move  all Marines attack towards the nearest enemy
     focus-fire   all Marines attack the enemy with the least life
     alternate    select one of two Marines, send it to its nearest shard, then the same with the other
@@ -16,12 +15,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from wakesleep.worlds.episode import Player, random_player
+from wakesleep.worlds.protocols import Player
 from wakesleep.worlds.starcraft import interface
 from wakesleep.worlds.starcraft.interface import GRID, action
 from wakesleep.worlds.starcraft.orders import own_slots
 from wakesleep.worlds.starcraft.screen import CAMERA_LEFT, CAMERA_TOP, CAMERA_WIDTH, Blocks, blocks_of
-from wakesleep.worlds.starcraft.units import NOBODY, Kind, Order, Units
+from wakesleep.worlds.starcraft.units import NO_UNIT, Kind, Order, Units
 from wakesleep.worlds.starcraft.waves import State
 from wakesleep.worlds.world import MaskedObservation, World
 
@@ -32,14 +31,14 @@ BAIT_DISTANCE = 4.0
 """How far before the others the bait waits."""
 
 
-def players(world: World, screen: int) -> dict[str, Player]:
-    """All scripted players by name."""
+def scripted_players(screen: int) -> dict[str, Player]:
+    """Return all scripts by name, for a screen of so many pixels each way."""
     scripts = {"attack-move": attack_move, "focus-fire": focus_fire, "alternate": alternate, "bait": bait}
-    return {"random": random_player(world)} | {name: partial(script, screen) for name, script in scripts.items()}
+    return {name: partial(script, screen) for name, script in scripts.items()}
 
 
 def attack_move(screen: int, state: State, _: MaskedObservation, key: Key[Array, ""]) -> Action:
-    """Attack towards the nearest enemy whenever a Marine has nothing to do."""
+    """Select all Marines, and attack towards the nearest enemy whenever one of them is idle."""
     del key
     units = state.units
     mine, theirs = _sides(units)
@@ -54,7 +53,7 @@ def attack_move(screen: int, state: State, _: MaskedObservation, key: Key[Array,
 
 
 def focus_fire(screen: int, state: State, _: MaskedObservation, key: Key[Array, ""]) -> Action:
-    """Attack the weakest enemy that can be clicked, the nearest of equals."""
+    """Attack the enemy with the least life that can be clicked, the nearest of equals."""
     del key
     units = state.units
     mine, theirs = _sides(units)
@@ -90,7 +89,7 @@ def alternate(screen: int, state: State, _: MaskedObservation, key: Key[Array, "
 
 
 def bait(screen: int, state: State, observation: MaskedObservation, key: Key[Array, ""]) -> Action:
-    """Send a Marine or two towards the Banelings until the enemies stir, call them back half way, then all attack."""
+    """Send a Marine or two towards the Banelings until the enemies attack, call them back half way, then all attack."""
     units = state.units
     mine, theirs = _sides(units)
     banelings = theirs & (units.kind == Kind.BANELING)
@@ -98,7 +97,7 @@ def bait(screen: int, state: State, observation: MaskedObservation, key: Key[Arr
     home_x, home_y = _middle(units, mine & ~units.selected)
     few = (jnp.sum(units.selected & mine) <= 3) & jnp.any(units.selected & mine)
     sent = jnp.any(mine & (units.order == Order.MOVE))
-    stirred = jnp.any(theirs & (units.aim != NOBODY))
+    attacking = jnp.any(theirs & (units.aim != NO_UNIT))
     chosen = _nearest(units, mine, x, y)
     block = Blocks(*(part[chosen] for part in blocks_of(units.x, units.y, units.kind, screen)))
     away = BAIT_DISTANCE / jnp.maximum(jnp.hypot(x - home_x, y - home_y), 1e-6)
@@ -106,8 +105,8 @@ def bait(screen: int, state: State, observation: MaskedObservation, key: Key[Arr
     return _choose(
         [
             (~jnp.any(banelings), attack_move(screen, state, observation, key)),
-            (stirred & few, action(interface.MOVE, screen=back)),
-            (stirred, attack_move(screen, state, observation, key)),
+            (attacking & few, action(interface.MOVE, screen=back)),
+            (attacking, attack_move(screen, state, observation, key)),
             (sent, action(interface.NO_OP)),
             (few, action(interface.MOVE, screen=place_near(x, y, screen))),
             (jnp.bool_(True), _select_one(block, screen)),
@@ -115,10 +114,18 @@ def bait(screen: int, state: State, observation: MaskedObservation, key: Key[Arr
     )
 
 
-def returns(
+def episode_returns(
     world: World, player: Player, key: Key[Array, ""], episodes: int, max_steps: int
 ) -> Float[Array, "episodes"]:
-    """The returns of so many episodes of a player, all side by side."""
+    """Play episodes side by side and return their undiscounted returns.
+
+    Args:
+        world: where to play.
+        player: who chooses the actions; it is traced.
+        key: of initial states, player and world.
+        episodes: how many.
+        max_steps: how many steps each is played, at least as many as an episode can have.
+    """
     reset_key, key = jax.random.split(key)
     state, timestep = jax.vmap(world.reset)(jax.random.split(reset_key, episodes))
 
@@ -152,7 +159,7 @@ def _nearest(units: Units, among: Bool[Array, "slots"], x: Float[Array, ""], y: 
 
 
 def place_near(x: Float[Array, ""], y: Float[Array, ""], screen: int) -> Int[Array, ""]:
-    """The place of the action's grid nearest to a point of the map."""
+    """Return the place of the action's grid that is nearest to a point of the map."""
     scale = screen / CAMERA_WIDTH
     return interface.place_of((x - CAMERA_LEFT) * scale, (CAMERA_TOP - y) * scale, screen)
 

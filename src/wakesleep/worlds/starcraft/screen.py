@@ -35,18 +35,18 @@ class Blocks(NamedTuple):
     def overlaps(
         self, left: Int[Array, ""], upper: Int[Array, ""], right: Int[Array, ""], lower: Int[Array, ""]
     ) -> Bool[Array, "units"]:
-        """Which of them have a pixel in a rectangle; its edges belong to it."""
+        """Return which of them have a pixel in a rectangle, whose edges belong to it."""
         across = (self.column <= right) & (self.column + self.side > left)
         return across & (self.row <= lower) & (self.row + self.side > upper)
 
 
 def sides(screen: int) -> np.ndarray:
-    """Pixels that each kind covers each way."""
+    """Return how many pixels each way every kind of unit covers, int32[kinds]."""
     return np.maximum(1, np.round(2 * STATISTICS.radius * screen / CAMERA_WIDTH)).astype(np.int32)
 
 
 def blocks_of(x: Float[Array, "units"], y: Float[Array, "units"], kind: Int[Array, "units"], screen: int) -> Blocks:
-    """Which pixels units cover."""
+    """Return the squares of pixels that units cover, given the points of the map that they are at."""
     scale = screen / CAMERA_WIDTH
     side = jnp.asarray(sides(screen))[kind]
     column = jnp.floor((x - CAMERA_LEFT) * scale - 0.5 * side + 0.5)
@@ -54,10 +54,10 @@ def blocks_of(x: Float[Array, "units"], y: Float[Array, "units"], kind: Int[Arra
     return Blocks(column.astype(jnp.int32), row.astype(jnp.int32), side)
 
 
-def world_of(
+def map_point_of(
     column: Shaped[AnyArray, "*batch"] | int, row: Shaped[AnyArray, "*batch"] | int, screen: int
 ) -> tuple[Float[Array, "*batch"], Float[Array, "*batch"]]:
-    """The point of the map at the middle of a pixel."""
+    """Return x and y on the map of the middle of a pixel."""
     unit = CAMERA_WIDTH / screen
     return jnp.asarray(CAMERA_LEFT + (column + 0.5) * unit), jnp.asarray(CAMERA_TOP - (row + 0.5) * unit)
 
@@ -72,7 +72,20 @@ def render(
     *,
     compact: bool,
 ) -> Integer[Array, "screen screen 3"]:
-    """The layers of `interface.LAYERS` with all units that are shown."""
+    """Draw units into the layers of `interface.LAYERS`.
+
+    Args:
+        x: of every unit on the map.
+        y: of every unit on the map.
+        kind: of every unit.
+        shown: which units are drawn.
+        selected: which units are selected.
+        screen: pixels each way.
+        compact: whether unit types are numbered from 1 to 5 instead of by PySC2's ids.
+
+    Returns:
+        The layers, indexed [row, column, layer].
+    """
     sheet = _count(blocks_of(x, y, kind, screen), kind, shown, selected, screen)
     counts = [sheet >> (_BITS * place) & (2**_BITS - 1) for place in range(len(_KINDS) + 1)]
     density = jnp.minimum(sum(counts[:_SELECTED]), interface.LAYERS[interface.UNIT_DENSITY].values - 1)

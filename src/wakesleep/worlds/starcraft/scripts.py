@@ -43,7 +43,7 @@ class Group(NamedTuple):
     """Between one and the next, in a vertical line; 0: all at one point, the game finds them room."""
 
     def placed(self, group: str, where: str) -> str:
-        """The call that puts them in a place."""
+        """Return the Galaxy call that puts them in a place and assigns them to a group."""
         return f'gf_PlaceGroup({group}, "{self.unit}", {self.number}, {self.spacing}, {where})'
 
 
@@ -138,10 +138,17 @@ _SIDES = (
 
 
 def two_groups(stock: str, first: Group, second: Group, stock_award: int, award: int) -> tuple[Edit, ...]:
-    """Two groups instead of the stock ones, and another number of Marines awarded when all are dead.
+    """Return edits that put two groups of enemies in place of the stock ones, and award other Marines for a wave.
 
     The stock script counts all the enemies in `gv_roaches`, even where they are Zerglings; that stays so. Its two
     random points, one in each spawn region, become those of the two groups.
+
+    Args:
+        stock: pattern of the code that creates the stock enemies.
+        first: the group on one side.
+        second: the group on the other side.
+        stock_award: Marines that the stock script awards when all enemies are dead.
+        award: Marines to award instead.
     """
     empty = r"^( *)gv_roaches = UnitGroupEmpty\(\);\n"
     both_empty = r"\g<0>\1gv_first = UnitGroupEmpty();\n\1gv_second = UnitGroupEmpty();\n"
@@ -192,7 +199,7 @@ EITHER_RETURNS = (
 
 
 def edited(script: str, edits: tuple[Edit, ...]) -> str:
-    """The script with all the changes, or an error that says which one does not fit."""
+    """Return the script with all changes made; `UserError` says which one does not fit."""
     if MARK in script:
         raise UserError(f"its script was already edited by {MARK}: the stock map is needed")
     changed = script
@@ -210,7 +217,7 @@ def edited(script: str, edits: tuple[Edit, ...]) -> str:
 
 
 def check_sound(script: str, stock: str) -> None:
-    """Refuse a script whose brackets do not match, or that uses a name which neither it nor the stock script has."""
+    """Raise `UserError` for a script whose brackets do not match, or that uses a name that is declared nowhere."""
     code, known = _code(script), _code(stock)
     opened: list[str] = []
     for bracket in re.findall(r"[(){}\[\]]", code):

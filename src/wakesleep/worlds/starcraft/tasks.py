@@ -7,7 +7,8 @@ the stock minigames. Where the paper leaves a variant open (appendix, "Starcraft
   of Zerglings and Banelings is on which side is drawn anew every wave.
 - Two groups of Zerglings and Banelings, "whenever a group has been defeated": both groups return, with six Marines,
   when both are dead. The other reading, each group returns by itself: `replace(task, by_group=True)`. Then an army can
-  grow on Zerglings alone and never meets a Baneling, and returns are thirty times as high (docs/starcraft.md).
+  grow on Zerglings alone and never meets a Baneling, and returns are thirty times as high
+  (docs/explanation/starcraft-simulator.md).
 - Time: after 240 actions (120 seconds) an episode is truncated; the death of the last Marine terminates it.
 """
 
@@ -19,12 +20,12 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Key, Shaped
 
 from wakesleep.errors import UserError
-from wakesleep.worlds.episode import Player
+from wakesleep.worlds.protocols import Player
 from wakesleep.worlds.starcraft import interface, waves
-from wakesleep.worlds.starcraft.battle import ENEMIES, MOST_SLOTS
+from wakesleep.worlds.starcraft.battle import ENEMIES, MAX_SLOTS
 from wakesleep.worlds.starcraft.draw import TILE, draw
-from wakesleep.worlds.starcraft.orders import available, own_slots
-from wakesleep.worlds.starcraft.players import players
+from wakesleep.worlds.starcraft.orders import available_functions, own_slots
+from wakesleep.worlds.starcraft.players import scripted_players
 from wakesleep.worlds.starcraft.screen import render
 from wakesleep.worlds.starcraft.units import SHARDS, Kind
 from wakesleep.worlds.starcraft.waves import Rules, State
@@ -45,6 +46,7 @@ class StarcraftWorld(eqx.Module):
     """A StarCraft II task as a world. Its rules are array leaves: every task runs the same compiled program."""
 
     rules: Rules
+    """The task."""
     screen: int = eqx.field(static=True, default=interface.SCREEN)
     """Pixels each way."""
     compact: bool = eqx.field(static=True, default=True)
@@ -54,28 +56,28 @@ class StarcraftWorld(eqx.Module):
 
     @property
     def observation_spec(self) -> ObservationSpec:
-        """The feature layers; observations are `MaskedObservation`."""
+        """The feature layers, [row, column, layer]; observations are `MaskedObservation`."""
         return interface.observation_spec(self.screen, compact=self.compact)
 
     @property
     def action_spec(self) -> ActionSpec:
-        """A function and its arguments."""
+        """A function and its arguments, six integers."""
         return interface.ACTION_SPEC
 
     def reset(self, key: Key[Array, ""]) -> tuple[State, TimeStep]:
-        """Begin an episode."""
-        state = waves.begin(self.rules, key, self.marines)
+        """Begin an episode; the key draws where units and shards are."""
+        state = waves.initial_state(self.rules, key, self.marines)
         return state, TimeStep(self.observe(state), jnp.float32(0), jnp.bool_(False), jnp.bool_(False))
 
     def step(self, state: State, action: Shaped[ArrayLike, "6"], key: Key[Array, ""]) -> tuple[State, TimeStep]:
-        """One action and the eight game loops after it. A function that is not available does nothing."""
+        """Take one action and play eight game loops. A function that is not available does nothing."""
         interface.ACTION_SPEC.check(action)
         chosen = jnp.asarray(action, jnp.int32)
         state, reward, terminated, truncated = waves.advance(self.rules, state, chosen, key, self.screen)
         return state, TimeStep(self.observe(state), reward, terminated, truncated)
 
     def observe(self, state: State) -> MaskedObservation:
-        """What the agent sees of a state: a function of the state alone."""
+        """Return what the agent sees of a state."""
         units, shards = state.units, state.shards
         own = own_slots(len(units.x))
         shown = units.alive & (own | waves.visible(self.rules, units, units.x, units.y))
@@ -89,30 +91,39 @@ class StarcraftWorld(eqx.Module):
             self.screen,
             compact=self.compact,
         )
-        return MaskedObservation(layers, available(units))
+        return MaskedObservation(layers, available_functions(units))
 
-    @property
-    def players(self) -> dict[str, Player]:
-        """Scripted players by name, for `wakesleep play` and calibration."""
-        return players(self, self.screen)
+    def scripted_policies(self, state: State | None = None) -> dict[str, Player]:
+        """Return the scripts of `players.py` by name: attack-move, focus-fire, alternate and bait.
+
+        They decide by the state of each step, so that the first one does not matter.
+        """
+        del state
+        return scripted_players(self.screen)
 
     def draw(self, state: State, tile: int = TILE) -> np.ndarray:
-        """A picture of the state, `tile` pixels a unit of length."""
+        """Return a picture of the arena, uint8[height, width, 3], a unit of length `tile` pixels wide."""
         return draw(self.rules, state, tile)
 
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """PySC2's names of the functions, the choices of the action's first part."""
+        return tuple(function.name for function in interface.FUNCTIONS)
+
     def describe(self, action: list[int]) -> str:
-        """An action in words, for pictures."""
+        """Return a function and the arguments that it uses, in words."""
         return interface.describe(action)
 
 
 @dataclass(frozen=True)
 class StarcraftTask:
-    """One row of the task table. `dataclasses.replace` makes variants of it, `world` the world."""
+    """One row of the task table. `dataclasses.replace` makes variants of it."""
 
     name: str
     goal: str
     """What the agent has to do, in a few words."""
     marines: int
+    """At the beginning of an episode."""
     groups: tuple[tuple[Kind, ...], ...] = ()
     """The enemies, in one or two groups."""
     reinforcements: int = 0
@@ -122,12 +133,18 @@ class StarcraftTask:
     by_group: bool = False
     """A wave comes when one group is dead and brings it back, else when all are."""
     kill_reward: float | int = 0
+    """For each enemy that dies."""
     loss_reward: float | int = -1
+    """For each Marine that dies."""
     shards: int = 0
+    """Mineral shards to collect."""
     fog: bool = False
+    """Whether the agent sees only what its Marines see."""
     max_steps: int = EPISODE_STEPS
+    """Steps after which an episode is truncated."""
     in_paper: bool = True
     block_steps: int = BLOCK_STEPS
+    """Environment steps of a learning block."""
     screen: int = interface.SCREEN
     """Pixels each way, unless the world is made with others."""
 
@@ -137,7 +154,14 @@ class StarcraftTask:
         return None
 
     def world(self, screen: int | None = None, *, compact: bool = True, marine_slots: int = MARINES) -> StarcraftWorld:
-        """The task as a world. Agents that dream observations need `compact` unit types: they spell them all out."""
+        """Return the task as a world.
+
+        Args:
+            screen: pixels each way; by default the task's own.
+            compact: whether unit types are numbered from 1 to 5 instead of by PySC2's ids. Agents that dream
+                observations need this, as their networks have an output for each type.
+            marine_slots: how many Marines there can be at once.
+        """
         screen = self.screen if screen is None else screen
         interface.check_screen(screen)
         self._check(marine_slots)
@@ -168,8 +192,8 @@ class StarcraftTask:
         """Refuse a task that the simulator has no room for."""
         if not 1 <= self.marines <= marine_slots:
             raise UserError(f"{self.name}: there are slots for 1 to {marine_slots} Marines, not {self.marines}")
-        if marine_slots > MOST_SLOTS - ENEMIES:
-            raise UserError(f"{self.name}: a world has at most {MOST_SLOTS - ENEMIES} slots for Marines")
+        if marine_slots > MAX_SLOTS - ENEMIES:
+            raise UserError(f"{self.name}: a world has at most {MAX_SLOTS - ENEMIES} slots for Marines")
         if len(self.groups) > waves.GROUPS or sum(map(len, self.groups)) > ENEMIES:
             raise UserError(f"{self.name}: enemies come in at most {waves.GROUPS} groups, {ENEMIES} in all")
         if not set(sum(self.groups, ())) <= {Kind.MARINE, Kind.ROACH, Kind.ZERGLING, Kind.BANELING}:
@@ -198,11 +222,11 @@ _COLLECT = StarcraftTask(
     "CollectMineralShards_nofog", "collect mineral shards with two Marines", marines=2, shards=20, loss_reward=0
 )
 _ROACHES = StarcraftTask(
-    "DefeatRoaches_one", "9 Marines defeat 4 Roaches, again and again", marines=9, groups=((Kind.ROACH,) * 4,),
+    "DefeatRoaches_one", "defeat 4 Roaches with 9 Marines, in waves", marines=9, groups=((Kind.ROACH,) * 4,),
     reinforcements=5, kill_reward=10,
 )  # fmt: skip
 _ZERGLINGS = StarcraftTask(
-    "DefeatZerglingsAndBanelings_one", "9 Marines defeat 6 Zerglings and 4 Banelings, again and again", marines=9,
+    "DefeatZerglingsAndBanelings_one", "defeat 6 Zerglings and 4 Banelings with 9 Marines, in waves", marines=9,
     groups=((Kind.ZERGLING,) * 6 + (Kind.BANELING,) * 4,), reinforcements=4, clustered=True, kill_reward=5,
 )  # fmt: skip
 
@@ -212,18 +236,18 @@ TASKS = {
         _COLLECT,
         replace(
             _COLLECT, name="CollectMineralShards_fog", fog=True,
-            goal="collect mineral shards with two Marines, seeing only what they see",
+            goal="collect mineral shards with two Marines in the fog of war",
         ),
         _ROACHES,
         replace(
             _ROACHES, name="DefeatRoaches_two", groups=((Kind.ROACH,) * 3,) * 2, reinforcements=7,
-            goal="9 Marines between two groups of 3 Roaches defeat them, again and again",
+            goal="defeat 3 Roaches on either side with 9 Marines, in waves",
         ),
         _ZERGLINGS,
         replace(
             _ZERGLINGS, name="DefeatZerglingsAndBanelings_two",
             groups=((Kind.ZERGLING,) * 9, (Kind.BANELING,) * 6), reinforcements=6,
-            goal="9 Marines between 9 Zerglings and 6 Banelings defeat them, again and again",
+            goal="defeat 9 Zerglings on one side, 6 Banelings on the other, in waves",
         ),
     )
 }  # fmt: skip
@@ -231,7 +255,7 @@ TASKS = {
 
 SMALL_TASKS = {
     f"{name}Small": replace(
-        task, name=f"{name}Small", goal=f"{task.goal}; small screen", screen=SMALL_SCREEN, block_steps=SMALL_BLOCK_STEPS
+        task, name=f"{name}Small", goal=f"{task.goal} (small)", screen=SMALL_SCREEN, block_steps=SMALL_BLOCK_STEPS
     )
     for name, task in TASKS.items()
 }

@@ -1,4 +1,4 @@
-"""Between PySC2's observations and actions and those of `interface.py`. Nothing here needs PySC2 or the game."""
+"""Translates PySC2's observations and actions from and to those of `interface.py`. Needs neither PySC2 nor the game."""
 
 from typing import Any
 
@@ -13,7 +13,13 @@ _AT_ONCE = (interface.NO_OP, interface.MOVE_CAMERA, interface.SELECT_POINT, inte
 
 
 def observation_of(observed: Any, spec: ObservationSpec, *, compact: bool = False) -> MaskedObservation:
-    """PySC2's observation as ours: three of its 27 feature layers, and which functions are available."""
+    """Translate an observation of PySC2: three of its 27 feature layers, and which functions are available.
+
+    Args:
+        observed: PySC2's observation.
+        spec: what ours look like.
+        compact: whether unit types are numbered from 1 to 5 instead of by PySC2's ids.
+    """
     layers = np.asarray(observed["feature_screen"])[[layer.number for layer in LAYERS]]
     highest = np.array([layer.values - 1 for layer in LAYERS])
     view = np.moveaxis(np.clip(layers, 0, highest[:, None, None]), 0, -1)
@@ -23,7 +29,7 @@ def observation_of(observed: Any, spec: ObservationSpec, *, compact: bool = Fals
 
 
 def call_of(action: np.ndarray, screen: int = interface.SCREEN) -> tuple[int, list[list[int]]]:
-    """Number and arguments of PySC2's function that an action means."""
+    """Translate an action, six integers, to the number and the arguments of PySC2's function."""
     chosen = dict(zip((name for name, _ in PARTS), np.asarray(action).tolist(), strict=True))
     function = FUNCTIONS[chosen["function"]]
     arguments = [] if chosen["function"] in _AT_ONCE else [[0]]  # queued: 0 is now

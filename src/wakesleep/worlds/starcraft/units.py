@@ -103,10 +103,10 @@ SHARDS = 20
 
 
 class Order(IntEnum):
-    """What a unit has been told, which it does until it is done or told something else."""
+    """The order of a unit, which holds until it is carried out or another one is given."""
 
     IDLE = 0
-    """Fight what comes near, and what hurts it or a friend nearby; then return."""
+    """Fight what comes near, and what hits it or a friend nearby; then return."""
     MOVE = 1
     ATTACK_MOVE = 2
     """Go somewhere, and fight what comes near on the way."""
@@ -118,11 +118,11 @@ class Order(IntEnum):
     """Stay, and fight what is in reach."""
 
 
-NOBODY = -1
+NO_UNIT = -1
 
 
 class Units(NamedTuple):
-    """All that fights: one slot per unit, the player's first, then the enemy's. A slot with life 0 is empty."""
+    """All units of a battle, one slot each: the player's first, then the enemy's. A slot with life 0 is empty."""
 
     kind: Int[Array, "slots"]
     x: Float[Array, "slots"]
@@ -133,11 +133,11 @@ class Units(NamedTuple):
     windup: Float[Array, "slots"]
     """Loops that the unit still stands still for the attack it has begun."""
     strike_on: Int[Array, "slots"]
-    """Slot that an attack under way will hit, else `NOBODY`."""
+    """Slot that an attack under way will hit, else `NO_UNIT`."""
     strike_in: Float[Array, "slots"]
     """Loops until it does."""
     aim: Int[Array, "slots"]
-    """Slot of the foe that the unit fights, else `NOBODY`."""
+    """Slot of the foe that the unit fights, else `NO_UNIT`."""
     order: Int[Array, "slots"]
     goal_x: Float[Array, "slots"]
     """Where the order leads; for an idle unit, where it returns to."""
@@ -146,7 +146,7 @@ class Units(NamedTuple):
     """The other end of a patrol."""
     from_y: Float[Array, "slots"]
     slack: Float[Array, "slots"]
-    """How near to the goal is there: those that share one cannot all stand on it."""
+    """Distance from the goal at which the unit has arrived: units that share a goal cannot all stand on it."""
     selected: Bool[Array, "slots"]
 
     @property
@@ -155,14 +155,14 @@ class Units(NamedTuple):
         return self.life > 0
 
     def statistics(self) -> Statistics:
-        """The statistics of every unit."""
+        """Return the statistics of every unit: arrays of shape [slots]."""
         return jax.tree.map(lambda by_kind: jnp.asarray(by_kind)[self.kind], STATISTICS)
 
 
-def fresh(kind: Int[Array, "slots"], x: Float[Array, "slots"], y: Float[Array, "slots"]) -> Units:
-    """Units that have just appeared: full of life, idle, not selected; empty slots where the kind is none."""
+def new_units(kind: Int[Array, "slots"], x: Float[Array, "slots"], y: Float[Array, "slots"]) -> Units:
+    """Return units that have just appeared: with full life, idle, not selected. Slots of kind NONE are empty."""
     still = jnp.zeros_like(x)
-    nobody = jnp.full_like(kind, NOBODY)
+    nobody = jnp.full_like(kind, NO_UNIT)
     return Units(
         kind=kind,
         x=x,

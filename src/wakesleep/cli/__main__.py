@@ -1,5 +1,0 @@
-"""`python -m wakesleep.cli`."""
-
-from wakesleep.cli.main import main
-
-main()
