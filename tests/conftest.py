@@ -21,7 +21,8 @@ from wakesleep import runtime  # noqa: E402
 runtime.set_up()
 
 LONGEST = (
-    "experiments/test_run.py", "lifetime/test_lifetime.py", "test_docs.py", "experiments/test_studies.py",
+    "test_examples.py", "test_docs.py", "experiments/test_run.py", "lifetime/test_lifetime.py",
+    "experiments/test_studies.py",
     "wake/test_learners.py", "agents/test_agents.py", "experts/test_experts.py",
 )  # fmt: skip
 """Files that take longest are begun first: one that comes last leaves the other cores idle (`make test`)."""
